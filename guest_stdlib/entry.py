@@ -1,0 +1,92 @@
+"""What componentize-py runs once, at build time, before it stores the interpreter's memory as the image.
+
+Files exist only now. So the archive is filled, and all that follows is imported from it: what agents use most (pages of
+the image are shared by all guests, pages that an import writes are not), and the packages that were baked in, each of
+which must import. Then representative cells are run, so that a fresh guest finds done what would otherwise be done, and
+written, in its first cell.
+
+At run time nothing of this is called but `WitWorld.step`.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+from typing import Final
+
+from guest_stdlib.archive import Archive
+
+__all__ = ["BakingFailed", "WitWorld"]
+
+STDLIB, BINDINGS, RUNTIME = "/python", "/world", "/bundled"  # what componentize-py brings along, where it mounts it
+APP, BAKED = "/0", "/1"  # the folders that the build gives it
+LEFT_OUT: Final = frozenset(
+    {
+        *("test", "idlelib", "tkinter", "turtledemo", "ensurepip", "lib2to3"),  # tests, and what cannot work here
+        *("site-packages", "config-3.14-wasm32-wasi", "__hello__.py", "__phello__"),  # nothing to import
+    }
+)
+COMMON: Final = """
+    abc argparse ast asyncio base64 binascii bisect builtins calendar cmath collections contextlib copy csv dataclasses
+    datetime decimal difflib email.message enum errno fractions functools glob hashlib heapq hmac html inspect io itertools
+    json keyword linecache logging math numbers operator os pathlib pickle pprint queue random re secrets shlex signal
+    statistics string struct sys tempfile textwrap threading time timeit traceback types typing unicodedata urllib.parse
+    uuid warnings weakref xml.etree.ElementTree zlib zoneinfo
+"""
+
+
+class BakingFailed(Exception):
+    """A baked package does not import. The build reads this message off the tool's output."""
+
+
+def fill() -> Archive:
+    """An archive of all that there is."""
+    archive = Archive()
+    archive.add(STDLIB, without=LEFT_OUT)
+    for folder in (APP, BINDINGS, RUNTIME):
+        archive.add(folder)
+    archive.add(BAKED, sources=True)
+    return archive
+
+
+def import_baked(archive: Archive) -> None:
+    """Import the packages that the build put in. Raises `BakingFailed`."""
+    import json
+
+    for package in json.loads(archive.get_data(f"{APP}/baked.json")):
+        for module in package["modules"]:
+            try:
+                importlib.import_module(module)
+            except BaseException as error:
+                said = f"{type(error).__name__}: {error}".replace("\n", " ")
+                raise BakingFailed(
+                    f"{package['name']} {package['version']}: its module {module} does not import ({said})"
+                ) from error
+
+
+ARCHIVE = fill()
+ARCHIVE.install()
+for name in COMMON.split():
+    importlib.import_module(name)
+import_baked(ARCHIVE)
+
+from guest_stdlib import app, barriers, settling, warming  # noqa: E402 - from the archive
+
+warming.warm()
+wit_world = importlib.import_module("wit_world")  # generated from guest.wit
+GUEST = app.Guest(emit=wit_world.emit, exchange=wit_world.call)
+
+
+class WitWorld:
+    """The world of guest.wit, as componentize-py looks for it."""
+
+    def step(self, frame: bytes) -> bytes:
+        """One step."""
+        return GUEST.step(frame)
+
+
+gc.collect()
+CENSUS = settling.census()
+FILLERS = settling.fill_gaps(CENSUS)
+gc.freeze()
+barriers.install()

@@ -1,0 +1,133 @@
+"""What the host is told when a cell ended: its value, or why there is none.
+
+Rules:
+
+- A value that cannot go out whole still gives an outcome: shortened, with the way to the rest, or as its repr. What is
+  in the session stays whole; `_` is bound to it.
+- `sys.exit()` ends a cell well; `sys.exit` with a reason is a failure that gives it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Callable, Sequence
+from datetime import date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from fractions import Fraction
+from typing import Final
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from guest_stdlib import failures, results
+from guest_stdlib.channel.budget import CodecLimits
+from guest_stdlib.channel.errors import TooLarge, Unsendable
+from guest_stdlib.channel.events import Cancel, Done, Failed
+from guest_stdlib.channel.values import Opaque
+from guest_stdlib.running import Running, left_normally
+from guest_stdlib.scope import Scope
+
+__all__ = ["tell"]
+
+type Put = Callable[[Done | Failed], None]
+
+
+def tell(
+    running: Running,
+    scope: Scope,
+    put: Put,
+    *,
+    unawaited: Sequence[str],
+    left: Sequence[str],
+    stop: Cancel | None,
+    limits: CodecLimits,
+) -> None:
+    """Put the terminal event of a cell into the frame. `unawaited` and `left` are notices of things not done."""
+    notices = running.notices(unawaited, left)
+    if running.error is None or left_normally(running.error):
+        _done(running, scope, put, notices, limits)
+    else:
+        _failed(running, scope, put, notices, unawaited, stop)
+
+
+def _done(running: Running, scope: Scope, put: Put, notices: tuple[str, ...], limits: CodecLimits) -> None:
+    value = running.value if running.error is None else None
+    if value is not None:
+        scope.namespace["_"] = value
+    if (unsent := _not_sent(value)) is not None:
+        notices += (unsent,)
+    done = Done(cell=running.number, value=value, notices=notices, rejected=running.rejected)
+    try:
+        put(done)
+    except TooLarge as problem:
+        target = running.cell.target if running.cell else None
+        handle = target if target is not None and target.isidentifier() else "_"
+        short = results.shorten(value, handle, size=limits.value_bytes, items=limits.items, depth=limits.depth)
+        notice = results.notice(short, problem.problem)
+        _put_or_repr(put, dataclasses.replace(done, value=short, notices=(*notices, notice)), value)
+    except Unsendable as problem:
+        notice = f"The cell's value was sent as its repr, because {_why(problem)}. It is bound to `_`."
+        put(dataclasses.replace(done, value=_opaque(value), notices=(*notices, notice)))
+
+
+def _put_or_repr(put: Put, done: Done, value: object) -> None:
+    try:
+        put(done)
+    except Unsendable:
+        put(dataclasses.replace(done, value=_opaque(value)))
+
+
+def _why(problem: Unsendable) -> str:
+    where = problem.where
+    return f"its part {where} {problem.problem}" if where else f"it {problem.problem}"
+
+
+def _failed(
+    running: Running,
+    scope: Scope,
+    put: Put,
+    notices: tuple[str, ...],
+    unawaited: Sequence[str],
+    stop: Cancel | None,
+) -> None:
+    error = running.error
+    assert error is not None
+    hint = scope.hint(error, running.notice, unawaited)
+    failure = failures.record(error, scope.sources, filename=running.filename, stop=stop, hint=hint)
+    if isinstance(error, SystemExit):
+        failure = dataclasses.replace(failure, message=f"The code ended itself with sys.exit({error.code!r}).")
+    failed = Failed(cell=running.number, failure=failure, notices=notices, rejected=running.rejected)
+    try:
+        put(failed)
+    except Unsendable:  # fields that the host does not take
+        put(dataclasses.replace(failed, failure=dataclasses.replace(failure, fields={})))
+
+
+# Values that go as their repr
+
+_CARRIED: Final = frozenset(
+    (
+        *(type(None), bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset, range),
+        *(datetime, date, time, timedelta, timezone, ZoneInfo, Decimal, Fraction, UUID),
+    )
+)
+
+
+def _not_sent(value: object) -> str | None:
+    """The notice about a value whose type does not cross."""
+    kind = type(value)
+    if kind in _CARRIED or isinstance(value, enum.Enum) or dataclasses.is_dataclass(kind) or hasattr(kind, "_fields"):
+        return None
+    return f"The cell's value is {_article(kind.__name__)}, which stays in the session as `_`; its repr was sent."
+
+
+def _article(name: str) -> str:
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
+def _opaque(value: object) -> Opaque:
+    try:
+        text = repr(value)
+    except Exception as error:
+        text = f"<{type(value).__name__} whose repr raised {type(error).__name__}>"
+    return Opaque(type_name=type(value).__name__, text=failures.shortened(text, 1000))
