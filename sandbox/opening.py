@@ -1,0 +1,124 @@
+"""How a session comes to be: opened fresh, or woken from bytes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
+from contextlib import asynccontextmanager
+from typing import Literal
+
+import trio
+
+from guest_stdlib.channel import Call
+from guest_stdlib.declared import Declared, DeclaredError, DeclaredRecord
+
+from . import guest, image
+from .cell import Answer
+from .errors import SuspendedError
+from .guest import Template
+from .image import Image
+from .limits import Limits
+from .session import Session
+from .settings import Settings
+from .stored import Stored
+
+__all__ = ["load_template", "open_sandbox", "read_suspended", "resume_sandbox"]
+
+
+async def load_template(chosen: Image | str = "default") -> Template:
+    """The loaded image, built first if it is the default one and there is none yet (half a minute)."""
+
+    def load() -> Template:
+        found = image.ensure(chosen) if isinstance(chosen, str) else chosen
+        return guest.load(found.compiled, found.content_hash)
+
+    return await trio.to_thread.run_sync(load)
+
+
+async def _no_calls(call: Call) -> object:
+    raise LookupError(f"there is nothing here that answers {call.path}")
+
+
+@asynccontextmanager
+async def open_sandbox(
+    call: Answer | None = None,
+    *,
+    names: Iterable[str] = (),
+    capabilities: Iterable[Declared] = (),
+    errors: Iterable[DeclaredError] = (),
+    declared_records: Iterable[DeclaredRecord] = (),
+    records: Mapping[str, type] | None = None,
+    policy: Literal["open", "restricted"] = "open",
+    limits: Limits | None = None,
+    seed: int | None = None,
+    image: Image | str = "default",
+    token: str | None = None,
+    cold: bool = False,
+    rollback: bool = True,
+    held: Collection[str] = (),
+) -> AsyncIterator[Session]:
+    """A fresh interpreter, closed at the end of the block.
+
+        async def answer(call):
+            return f"{call.path} of {call.args}"
+
+        async with open_sandbox(answer, names=["lookup"]) as session:
+            outcome = await session.run("await lookup(1)")
+
+    `call` answers every call; what it raises is raised in the script. `names` are in scope, callable, with any
+    method; `capabilities` are checked against their declaration. `rollback` False saves the checkpoint before each
+    cell (about 1 ms) where a session runs only one. Calls to the paths in `held` are not made: the session waits on
+    them, to be suspended. Raises `ImageBuildError` if there is no image and none can be built.
+    """
+    settings = Settings(
+        capabilities=(*capabilities, *(Declared(name=name, anything=True) for name in names)),
+        errors=tuple(errors),
+        declared_records=tuple(declared_records),
+        records=records or {},
+        policy=policy,
+        token=token,
+        cold=cold,
+        seed=seed,
+        limits=limits or Limits(),
+    )
+    template = await load_template(image)
+    session = Session(template, settings, call or _no_calls, rollback=rollback, held=frozenset(held))
+    try:
+        yield session
+    finally:
+        with trio.CancelScope(shield=True):
+            await session.aclose()
+
+
+def read_suspended(data: bytes, *, records: Mapping[str, type] | None = None) -> Stored:
+    """What a suspended session says of itself, without waking it. Raises `SuspendedError`."""
+    return Stored.unpack(data, records=records or {}, max_memory=1 << 32)
+
+
+@asynccontextmanager
+async def resume_sandbox(
+    data: bytes | Stored,
+    call: Answer | None = None,
+    *,
+    records: Mapping[str, type] | None = None,
+    image: Image | str = "default",
+    held: Collection[str] = (),
+) -> AsyncIterator[Session]:
+    """A session that was put to sleep, possibly by another process. If it waits in the middle of a cell, `finish`
+    goes on with it.
+
+    Raises `SuspendedError` if the bytes are damaged, not a session's, or of another image.
+    """
+    stored = data if isinstance(data, Stored) else read_suspended(data, records=records)
+    template = await load_template(image)
+    if stored.memory.image != template.image:
+        raise SuspendedError(
+            f"this session was suspended on image {stored.memory.image[:12]}, and the image here is "
+            f"{template.image[:12]}; a session goes on only on the very image that it started on "
+            "(export it there, import it here)"
+        )
+    session = await Session.wake(template, stored, call or _no_calls, held=frozenset(held))
+    try:
+        yield session
+    finally:
+        with trio.CancelScope(shield=True):
+            await session.aclose()

@@ -1,0 +1,414 @@
+"""A session: one interpreter that runs cell after cell, its names living on. What callers of `sandbox` use.
+
+Between two cells nothing is pending, so an interpreter at rest is a value: `fork` copies it, `suspend` makes bytes of
+it, and each cell leaves a checkpoint before it starts, to which a hard stop or a trap puts the session back. In the
+middle of a cell the same holds while everything in the guest waits in `await`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Literal, Self
+
+import trio
+
+from guest_stdlib.channel import Done, Failed, Failure, FromHost, HostChannel, Run, Throw
+
+from .cell import Answer, Cell, Crashed, Ending, PendingCall, Resting, Stopped, Suspended
+from .clock import Clock
+from .errors import SessionBusy, SessionClosed
+from .guest import Guest, Template
+from .interpreter import Frozen, Interpreter
+from .outcome import Outcome, OutputBuffer, Usage
+from .settings import Settings
+from .snapshot import Snapshot
+from .stored import Stored
+from .threads import on_guest_thread
+from .world import Randomness
+
+__all__ = ["Session"]
+
+type OnOutput = Callable[[str, str], None]
+State = Literal["kept", "restored", "lost"]
+
+
+class Session:
+    """Use `open_sandbox`, which closes it. One cell runs at a time; `fork` and `suspend` may come while one waits."""
+
+    def __init__(
+        self,
+        template: Template,
+        settings: Settings,
+        answer: Answer,
+        *,
+        rollback: bool = True,
+        held: frozenset[str] = frozenset(),
+    ) -> None:
+        self.settings = settings
+        self._template, self._answer, self._rollback, self._held = template, answer, rollback, held
+        self._clock: Clock = settings.clock()
+        self._randomness: Randomness = settings.randomness()
+        self._interpreter: Interpreter | None = None
+        self._cells = 0
+        self._cell: Cell | None = None
+        self._resting: Resting | None = None
+        self._checkpoint: Frozen | None = None
+        self._notice: str | None = None
+        self._on_output: OnOutput | None = None
+        self._output = OutputBuffer(1)
+        self._fault: BaseException | None = None
+        self._holding = trio.Event()
+        self._busy = False
+        self._closed = False
+
+    # Cells
+
+    async def run(self, source: str, *, name: str = "<cell>", on_output: OnOutput | None = None) -> Outcome:
+        """Run one cell and say how it ended, whatever the script did.
+
+        `name` is the file name in tracebacks. `on_output` gets (stream, text) pieces while the cell runs, in trio's
+        thread. If the call is cancelled, so are the guest's awaits, and the cancellation is raised once the guest has
+        cleaned up.
+        """
+        if self._resting is not None:
+            raise SessionBusy("this session waits in the middle of a cell: `finish` it first")
+        with _Claim(self):
+            interpreter = await self.prepare()
+            self._checkpoint = interpreter.freeze() if self._rollback else None
+            self._cells += 1
+            run = Run(cell=self._cells, source=source, name=name, notice=self._notice)
+            self._output = OutputBuffer(self.settings.limits.output_bytes)
+            return await self._drive(interpreter, [run], None, on_output, name=name)
+
+    async def finish(self, *, on_output: OnOutput | None = None) -> Outcome:
+        """Go on with the cell in the middle of which this session was copied or put to sleep."""
+        with _Claim(self):
+            resting, interpreter = self._resting, self._interpreter
+            if resting is None or interpreter is None:
+                raise SessionBusy("this session does not wait in the middle of a cell: `run` one")
+            self._resting = None
+            return await self._drive(interpreter, None, self._once(resting), on_output, name=resting.name)
+
+    async def prepare(self) -> Interpreter:
+        """Have the interpreter started and opened, so that the first cell finds it ready. Called by `run` where
+        needed.
+        """
+        if self._interpreter is None:
+            guest = await on_guest_thread(lambda: Guest(self._template, memory_bytes=self.settings.limits.memory_bytes))
+            interpreter = self._interpreter = self._around(guest, HostChannel(self.settings.codec()))
+            await interpreter.open(self.settings.opening())
+        return self._interpreter
+
+    async def _drive(
+        self,
+        interpreter: Interpreter,
+        events: list[FromHost] | None,
+        resting: Resting | None,
+        on_output: OnOutput | None,
+        *,
+        name: str,
+    ) -> Outcome:
+        started = trio.current_time()
+        self._on_output, self._fault = on_output, None
+        cell = self._cell = Cell(
+            interpreter,
+            number=self._cells,
+            name=name,
+            limits=self.settings.limits,
+            clock=self._clock,
+            answer=self._answer,
+            output=self._output,
+            held=self._held,
+            holding=self._holding,
+            resting=resting,
+        )
+        try:
+            ending = await cell.run(events)
+        finally:
+            self._cell = self._on_output = None
+            state: State = "kept"
+            if cell.ending is None or isinstance(cell.ending, (Stopped, Crashed)):
+                with trio.CancelScope(shield=True):
+                    state = await self._put_back(cell)
+            elif isinstance(cell.ending, Suspended):
+                self._release()
+        await trio.lowlevel.checkpoint_if_cancelled()
+        if self._fault is not None:
+            raise self._fault
+        if not isinstance(ending, (Stopped, Crashed)):
+            self._notice = None
+        return self._outcome(cell, ending, state, wall=trio.current_time() - started)
+
+    def _outcome(self, cell: Cell, ending: Ending, state: State, *, wall: float) -> Outcome:
+        watch = cell.watch
+        outcome = Outcome(
+            stdout=self._output.text("stdout"),
+            stderr=self._output.text("stderr"),
+            session=state,
+            usage=Usage(
+                cpu_ms=watch.cpu_seconds * 1e3,
+                wall_ms=wall * 1e3,
+                calls=cell.calls,
+                rejected_calls=cell.rejected,
+                memory_bytes=self._interpreter.memory_bytes if self._interpreter else 0,
+                output_bytes=self._output.total,
+                rounds=cell.rounds,
+            ),
+        )
+        match ending:
+            case Done() if watch.reason is None:
+                return replace(outcome, value=ending.value, notices=ending.notices)
+            case Done():  # the script swallowed the limit and ended within the grace
+                failure = Failure(kind="limit", type="TimeLimit", message=watch.message)
+                return replace(outcome, value=ending.value, error=failure, notices=ending.notices)
+            case Failed():
+                return replace(outcome, error=ending.failure, notices=ending.notices)
+            case Stopped():
+                failure = Failure(
+                    kind="cancelled" if watch.reason == "cancelled" else "limit",
+                    type="TimeLimit",
+                    message=f"{watch.message}, and did not end within {self.settings.limits.grace_seconds:g} s "
+                    "of being told; it was stopped",
+                )
+            case Crashed():
+                failure = Failure(kind="crash", type="Crash", message=ending.message)
+            case Suspended():
+                failure = Failure(
+                    kind="cancelled",
+                    type="Suspended",
+                    message="the session was put to sleep in the middle of this cell",
+                )
+        return replace(outcome, error=failure, notices=_made(cell))
+
+    async def _put_back(self, cell: Cell) -> State:
+        """The third stage: the interpreter as it was before the cell, in a fresh instance; or none."""
+        interpreter, self._interpreter = self._interpreter, None
+        if interpreter is not None:
+            await interpreter.stop()
+            interpreter.close()
+        if self._checkpoint is None:
+            self._notice = f"The session is new: the one before it was lost when cell {cell.number} was stopped."
+            return "lost"
+        self._interpreter = await self._thaw(self._checkpoint)
+        self._notice = (
+            f"The session was put back to before cell {cell.number}, which was stopped: what it had assigned is gone."
+        )
+        return "restored"
+
+    # The interpreter as a value
+
+    @property
+    def pending(self) -> tuple[PendingCall, ...]:
+        """The calls that wait for an answer, in the order in which they were made."""
+        if self._resting is not None:
+            return self._resting.pending
+        return self._cell.resting().pending if self._cell is not None else ()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether this session waits in the middle of a cell, to be gone on with by `finish`."""
+        return self._resting is not None
+
+    async def held(self) -> None:
+        """Come back when a cell has come to wait on a held call."""
+        await self._holding.wait()
+
+    async def fork(self, *, call: Answer | None = None) -> Session:
+        """An independent copy with the same names, also while a cell waits on calls: then the copy makes those calls
+        itself, once its `finish` is called. `call` answers the copy's calls in place of this session's callback.
+        Close the copy.
+        """
+        frozen, resting = await self._at_rest()
+        copy = Session(self._template, self.settings, call or self._answer, rollback=self._rollback)
+        copy._clock = self.settings.clock(self._clock.monotonic())
+        copy._randomness = self.settings.randomness(getattr(self._randomness, "drawn", 0))
+        copy._cells, copy._notice, copy._checkpoint = self._cells, self._notice, self._checkpoint
+        if resting is not None:
+            copy._resting = replace(resting, pending=tuple(replace(waiting, made=False) for waiting in resting.pending))
+            copy._adopt_output(resting)
+        if frozen is not None:
+            copy._interpreter = await copy._thaw(frozen)
+        return copy
+
+    async def suspend(self, *, note: dict[str, object] | None = None) -> bytes:
+        """Put the session to sleep: bytes from which `resume_sandbox` goes on, in any process with the same image.
+
+        This session is closed by it; a cell in the middle of which it happens ends with an error of kind "cancelled".
+        Calls in flight are cancelled: they are listed as made, and not made again unless they are declared
+        repeatable. `note` is plain data of the caller's, kept beside it.
+        """
+        if self._interpreter is None:
+            await self.prepare()
+        frozen, resting = await self._at_rest()
+        if frozen is None:
+            raise SessionClosed("this session was lost just now")
+        # From here on nothing is waited for until the session is closed: a call made meanwhile would be made twice.
+        checkpoint = self._checkpoint if resting is not None else None
+        monotonic = self._clock.monotonic()
+        if self._cell is not None:
+            self._cell.put_to_sleep()
+        else:
+            self._release()
+        stored = Stored(
+            settings=self.settings,
+            memory=await self._mixed(frozen.memory),
+            channel=frozen.channel,
+            checkpoint=await self._mixed_frozen(checkpoint),
+            cells=self._cells,
+            notice=self._notice,
+            monotonic=monotonic,
+            drawn=getattr(self._randomness, "drawn", 0),
+            resting=resting,
+            note=note or {},
+        )
+        return await trio.to_thread.run_sync(stored.pack)
+
+    async def _mixed(self, memory: Snapshot) -> Snapshot:
+        """A snapshot as it is stored, or the reverse."""
+        return memory.against(await on_guest_thread(lambda: self._template.original(memory.runs)))
+
+    async def _mixed_frozen(self, frozen: Frozen | None) -> Frozen | None:
+        return None if frozen is None else replace(frozen, memory=await self._mixed(frozen.memory))
+
+    async def _at_rest(self) -> tuple[Frozen | None, Resting | None]:
+        if self._closed:
+            raise SessionClosed("this session is closed")
+        if self._cell is not None:
+            await self._cell.rest()
+        elif self._busy:
+            raise SessionBusy("this session is just about to run a cell")
+        if self._interpreter is None:
+            return None, None
+        resting = self._resting if self._cell is None or self._cell.ending is not None else self._cell.resting()
+        return self._interpreter.freeze(), resting
+
+    @classmethod
+    async def wake(
+        cls, template: Template, stored: Stored, answer: Answer, *, held: frozenset[str] = frozenset()
+    ) -> Self:
+        """The session that was put to sleep."""
+        session = cls(template, stored.settings, answer, held=held)
+        session._clock = stored.settings.clock(stored.monotonic)
+        session._randomness = stored.settings.randomness(stored.drawn)
+        session._cells, session._notice = stored.cells, stored.notice
+        session._checkpoint = await session._mixed_frozen(stored.checkpoint)
+        if stored.resting is not None:
+            session._resting = stored.resting
+            session._adopt_output(stored.resting)
+        memory = await session._mixed(stored.memory)
+        session._interpreter = await session._thaw(Frozen(memory=memory, channel=stored.channel))
+        return session
+
+    def _once(self, resting: Resting) -> Resting:
+        """Each call is made at most once: one that was under way fails in the script, unless it is declared
+        repeatable.
+        """
+        again = [
+            waiting for waiting in resting.pending if not waiting.made or self.settings.repeatable(waiting.call.path)
+        ]
+        unknown = [waiting.call for waiting in resting.pending if waiting not in again]
+        broken = tuple(
+            Throw(
+                call=call.call,
+                failure=Failure(
+                    kind="script",
+                    type="CallInterrupted",
+                    message=f"{call.path} was under way when the session was put to sleep. It may or may not have "
+                    "taken effect, so it was not made again.",
+                ),
+            )
+            for call in unknown
+        )
+        return replace(
+            resting,
+            pending=tuple(replace(waiting, made=False) for waiting in again),
+            settled=(*resting.settled, *broken),
+        )
+
+    def _adopt_output(self, resting: Resting) -> None:
+        self._output = OutputBuffer(self.settings.limits.output_bytes)
+        for stream, text in resting.output:
+            self._output.add(stream, text)
+
+    async def _thaw(self, frozen: Frozen) -> Interpreter:
+        channel = HostChannel.restore(frozen.channel, self.settings.codec())
+        guest = await on_guest_thread(
+            lambda: Guest.of(self._template, frozen.memory, memory_bytes=self.settings.limits.memory_bytes)
+        )
+        return self._around(guest, channel)
+
+    def _around(self, guest: Guest, channel: HostChannel) -> Interpreter:
+        return Interpreter(
+            guest,
+            channel,
+            clock=self._clock,
+            randomness=self._randomness,
+            max_frame=self.settings.limits.frame_bytes,
+            output=self._write,
+            pause=self._pause,
+        )
+
+    def _write(self, stream: str, text: str) -> None:
+        """Output arrives, in trio's thread but in no task: what `on_output` raises is kept for the task that runs the
+        cell.
+        """
+        self._output.add(stream, text)
+        if (
+            self._on_output is not None
+            and self._fault is None
+            and self._output.total <= self.settings.limits.output_bytes
+        ):
+            try:
+                self._on_output(stream, text)
+            except BaseException as fault:
+                self._fault = fault
+
+    async def _pause(self, seconds: float) -> None:
+        if self._cell is not None:
+            await self._cell.pause(seconds)
+
+    # The end
+
+    def _release(self) -> None:
+        self._closed = True
+        interpreter, self._interpreter = self._interpreter, None
+        if interpreter is not None:
+            interpreter.close()
+
+    async def aclose(self) -> None:
+        """Close the session. A cell that still runs is a mistake of the caller's."""
+        if self._busy:
+            raise SessionBusy("the session runs a cell; cancel that first")
+        if not self._closed:
+            if self._interpreter is not None:
+                with trio.CancelScope(shield=True):
+                    await self._interpreter.stop()
+            self._release()
+        await trio.lowlevel.checkpoint()
+
+
+class _Claim:
+    """One cell at a time."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def __enter__(self) -> None:
+        if self._session._closed:
+            raise SessionClosed("this session is closed")
+        if self._session._busy:
+            raise SessionBusy("this session already runs a cell")
+        self._session._busy = True
+
+    def __exit__(self, *_: object) -> None:
+        self._session._busy = False
+
+
+def _made(cell: Cell) -> tuple[str, ...]:
+    """A stopped cell's calls stay made: they are reported, not undone."""
+    if not cell.made:
+        return ()
+    listed = ", ".join(f"{path} ({count})" if count > 1 else path for path, count in Counter(cell.made).items())
+    return (f"Calls that were made before the cell was stopped, and are not undone: {listed}.",)

@@ -1,0 +1,123 @@
+"""A session on disk: the interpreter's memory, and everything of the host's that belongs to it. Plain data, no pickle.
+
+Nothing in it is trusted when it comes back: each part is checked by the one who knows it (`snapshot.unpack` for the
+memory, the channel for its own state and for values, `Settings` for the rest), and anything off is a
+`SuspendedError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self, cast
+
+from guest_stdlib.channel import Call, ChannelError, HostChannel, Return, Throw
+
+from . import snapshot
+from .cell import PendingCall, Resting
+from .errors import SuspendedError
+from .interpreter import Frozen
+from .settings import Settings
+from .snapshot import Snapshot
+
+__all__ = ["Stored"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """What `suspend` keeps. `note` is the caller's own plain data."""
+
+    settings: Settings
+    memory: Snapshot
+    channel: dict[str, object]
+    checkpoint: Frozen | None
+    cells: int
+    notice: str | None
+    monotonic: int
+    drawn: int
+    resting: Resting | None
+    note: Mapping[str, object] = field(default_factory=dict)
+
+    def pack(self) -> bytes:
+        """Bytes for the disk."""
+        return snapshot.pack(
+            self.memory,
+            {
+                "settings": self.settings.to_plain(),
+                "channel": self.channel,
+                "cells": self.cells,
+                "notice": self.notice,
+                "monotonic": self.monotonic,
+                "drawn": self.drawn,
+                "resting": _resting_to_plain(self.resting, self.settings) if self.resting else None,
+                "checkpoint": None
+                if self.checkpoint is None
+                else {"memory": snapshot.pack(self.checkpoint.memory, {}), "channel": self.checkpoint.channel},
+                "note": dict(self.note),
+            },
+        )
+
+    @classmethod
+    def unpack(cls, data: bytes, *, records: Mapping[str, type], max_memory: int) -> Self:
+        """The inverse of `pack`. Raises `SuspendedError` for anything that `pack` did not write."""
+        memory, state = snapshot.unpack(data, max_memory=max_memory)
+        settings = Settings.from_plain(state.get("settings"), records=records)
+        try:
+            channel = HostChannel.restore(state["channel"], settings.codec())
+            checkpoint = cast("dict[str, Any] | None", state["checkpoint"])
+            resting = cast("dict[str, Any] | None", state["resting"])
+            return cls(
+                settings=settings,
+                memory=memory,
+                channel=cast("dict[str, object]", state["channel"]),
+                checkpoint=None
+                if checkpoint is None
+                else Frozen(
+                    memory=snapshot.unpack(checkpoint["memory"], max_memory=max_memory)[0],
+                    channel=_channel(checkpoint["channel"], settings),
+                ),
+                cells=int(cast("int", state["cells"])),
+                notice=cast("str | None", state["notice"]),
+                monotonic=int(cast("int", state["monotonic"])),
+                drawn=int(cast("int", state["drawn"])),
+                resting=None if resting is None else _resting_from_plain(resting, channel.open_calls, settings),
+                note=cast("Mapping[str, object]", state["note"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError, ChannelError) as error:
+            raise SuspendedError(f"this suspended session is malformed ({error})") from error
+
+
+def _channel(plain: object, settings: Settings) -> dict[str, object]:
+    HostChannel.restore(plain, settings.codec())  # refuses what it did not write
+    return cast("dict[str, object]", plain)
+
+
+def _resting_to_plain(resting: Resting, settings: Settings) -> dict[str, object]:
+    return {
+        "number": resting.number,
+        "name": resting.name,
+        "pending": [[waiting.call.call, waiting.made] for waiting in resting.pending],
+        "settled": settings.codec().stored().encode(resting.settled),
+        "wake": resting.wake,
+        "calls": resting.calls,
+        "rounds": resting.rounds,
+        "output": [list(part) for part in resting.output],
+    }
+
+
+def _resting_from_plain(plain: Mapping[str, Any], calls: Mapping[int, Call], settings: Settings) -> Resting:
+    settled: list[Return | Throw] = []
+    for event in settings.codec().stored().decode(plain["settled"]):
+        if not isinstance(event, (Return, Throw)):
+            raise TypeError("something in place of an answer")
+        settled.append(event)
+    return Resting(
+        number=int(plain["number"]),
+        name=str(plain["name"]),
+        pending=tuple(PendingCall(call=calls[number], made=bool(made)) for number, made in plain["pending"]),
+        settled=tuple(settled),
+        wake=None if plain["wake"] is None else float(plain["wake"]),
+        calls=int(plain["calls"]),
+        rounds=int(plain["rounds"]),
+        output=tuple((str(stream), str(text)) for stream, text in plain["output"]),
+    )
