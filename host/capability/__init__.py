@@ -1,0 +1,36 @@
+"""Capabilities: one declaration, and everything that is derived from it.
+
+A capability is a class with annotated async methods. From it come what the guest's proxies are made of (`Table`), the
+stub text that a model is shown (`describe`), the JSON schemas of its tools (`schemas`), the checks and the making of
+calls (`Dispatch`), and a proxy for code in process (`context_local`, `inheriting`). A method that takes `inherited:
+Inherited` delegates: that parameter is on no outward face, and the choice `context` is there instead.
+"""
+
+from host.capability._capability import Capability, declared, delegates, repeatable
+from host.capability._choosing import POLICIES, Chooser, Delegation, Policy
+from host.capability._crossing import Crossed, failure_of
+from host.capability._dispatch import Dispatch
+from host.capability._local import context_local, inheriting
+from host.capability._schemas import schemas
+from host.capability._stubs import describe
+from host.capability._table import Offered, Table
+
+__all__ = [
+    "POLICIES",
+    "Capability",
+    "Chooser",
+    "Crossed",
+    "Delegation",
+    "Dispatch",
+    "Offered",
+    "Policy",
+    "Table",
+    "context_local",
+    "declared",
+    "delegates",
+    "describe",
+    "failure_of",
+    "inheriting",
+    "repeatable",
+    "schemas",
+]
