@@ -1,0 +1,3 @@
+from host.models.lexical.model import Lexical
+
+__all__ = ["Lexical"]
