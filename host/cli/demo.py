@@ -1,0 +1,145 @@
+"""`branchpoint demo`: one script on sample data, twice, forked and cold, side by side."""
+
+from __future__ import annotations
+
+import mailbox
+import sys
+import tempfile
+from dataclasses import dataclass
+from email import policy
+from email.parser import BytesParser
+from pathlib import Path
+
+import click
+from rich.console import Console, Group, RenderableType
+from rich.panel import Panel
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from host.cli.inputs import Places, find_image, opened, read_script, read_thread
+from host.cli.running import run_to_end
+from host.context import Inherited
+from host.conversation import Conversation
+from host.models.port import Request
+from host.opening import open_host
+from host.samples import SAMPLES, Sample
+from sandbox import Outcome
+from sandbox.image import Image
+
+__all__ = ["demo"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """How one of the two runs went: its outcome, what its children were sent, and the mails that lie in the outbox."""
+
+    outcome: Outcome
+    requests: tuple[Request, ...]
+    mails: tuple[str, ...]
+
+
+@click.command()
+@click.option("--sample", type=click.Choice(list(SAMPLES)), default="board", show_default=True, help="Which sample.")
+@click.option("--show-context", is_flag=True, help="Print also what each child was sent.")
+def demo(sample: str, show_context: bool) -> None:
+    """Run a script on sample data, forked and cold, side by side.
+
+    \b
+    Samples:
+      board       a board deck, a weekly report, and two Sarahs
+      clinic      two reports and two Sarahs of another world, with the very same script
+      renovation  four offers, two Toms, and a decision that was taken back
+    """
+    chosen = SAMPLES[sample]
+    console = Console()
+    image = find_image("default")
+    forked = _play(chosen, image, "fork")
+    cold = _play(chosen, image, "cold")
+    _show(console, chosen, forked, cold)
+    if show_context:
+        for name, played in (("forked", forked), ("cold", cold)):
+            for request in played.requests:
+                asked = request.messages[0].text
+                console.print(
+                    Panel(Text(request.system), title=Text(f"{name}: what the child asked {asked!r} was sent"))
+                )
+    # The demo works if the script went through forked, and stopped to ask cold.
+    stopped = cold.outcome.error is not None and cold.outcome.error.type == "NeedsClarification"
+    sys.exit(0 if forked.outcome.ok and stopped and not cold.mails else 1)
+
+
+def _play(sample: Sample, image: Image, context: str) -> Played:
+    with tempfile.TemporaryDirectory(prefix="branchpoint-demo-") as folder:
+        outbox = Path(folder) / "outbox"
+        places = Places(contacts=sample.contacts, files=sample.files, outbox=outbox)
+        inherited = read_thread(sample.thread, "fork") if context == "fork" else Inherited.cold()
+        script = read_script(str(sample.code))
+        requests: list[Request] = []
+
+        def first_of_each_child(request: Request) -> None:
+            if len(request.messages) == 1:
+                requests.append(request)
+
+        async def main() -> Outcome:
+            async with (
+                opened(places, observe=first_of_each_child) as capabilities,
+                open_host(capabilities=capabilities, image=image) as host,
+                host.session(inherited=inherited, rollback=False) as session,
+            ):
+                return await session.run(script.source, name=sample.code.name)
+
+        outcome = run_to_end(main)
+        return Played(outcome=outcome, requests=tuple(requests), mails=_mails(outbox))
+
+
+def _mails(folder: Path) -> tuple[str, ...]:
+    if not folder.is_dir():
+        return ()
+    shown = []
+    for mail in mailbox.Maildir(folder, create=False):
+        parsed = BytesParser(policy=policy.default).parsebytes(mail.as_bytes())
+        attached = ", ".join(str(part.get_filename()) for part in parsed.iter_attachments())
+        shown.append(f"To: {parsed['to']}\nSubject: {parsed['subject']}\nAttached: {attached or 'nothing'}")
+    return tuple(shown)
+
+
+def _show(console: Console, sample: Sample, forked: Played, cold: Played) -> None:
+    console.print(Text(sample.about, style="bold"))
+    console.print(Panel(Syntax(sample.code.read_text(), "python", word_wrap=True), title=sample.code.name))
+    console.print(Panel(_thread(Conversation.load(sample.thread)), title="the conversation, as its end says"))
+    table = Table.grid(expand=True, padding=(0, 1))
+    table.add_column(ratio=1)
+    table.add_column(ratio=1)
+    table.add_row(
+        Panel(_result(forked), title="forked: children receive the conversation"),
+        Panel(_result(cold), title="cold: children receive the request alone"),
+    )
+    console.print(table)
+
+
+def _thread(conversation: Conversation) -> RenderableType:
+    said = [message for message in conversation if message.text and message.role in ("user", "assistant")]
+    lines = [Text.assemble((f"{message.role}: ", "bold"), _short(message.text)) for message in said[-6:]]
+    if len(said) > len(lines):
+        lines.insert(0, Text(f"({len(said) - len(lines)} earlier messages)", style="dim"))
+    return Group(*lines)
+
+
+def _short(text: str, most: int = 300) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= most else f"{flat[:most]} ..."
+
+
+def _result(played: Played) -> RenderableType:
+    outcome = played.outcome
+    parts: list[RenderableType] = []
+    if outcome.stdout:
+        parts.append(Text(outcome.stdout.rstrip()))
+    if outcome.error is not None:
+        parts.append(Text(f"{outcome.error.type}: {outcome.error.message}", style="yellow"))
+    mails = played.mails or ("Nothing was sent.",)
+    parts += [Panel(Text(mail), title="outbox", title_align="left") for mail in mails]
+    usage = outcome.usage
+    parts.append(Text(f"{usage.calls} calls, {usage.cpu_ms:.0f} ms of processor time", style="dim"))
+    return Group(*parts)

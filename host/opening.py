@@ -1,0 +1,176 @@
+"""`open_host`: capabilities, an image and limits, from which sessions are opened, each with what it inherits."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection, Iterable
+from contextlib import asynccontextmanager
+from typing import Any, Literal
+
+import trio
+
+from host.capability import Capability, Policy, Table, describe, schemas
+from host.context import Inherited
+from host.conversation import Conversation
+from host.errors import HostError
+from host.session import HostSession, Origin, as_inherited
+from sandbox import Limits, Session, SuspendedError, read_suspended
+from sandbox.guest import Template
+from sandbox.image import Image
+from sandbox.opening import load_template
+from sandbox.pool import Spares
+from sandbox.settings import Settings
+
+__all__ = ["Host", "open_host"]
+
+
+class Host:
+    """What code may call, and where it runs. Use `open_host`."""
+
+    def __init__(
+        self,
+        table: Table,
+        template: Template,
+        *,
+        policy: Literal["open", "restricted"],
+        context_policy: Policy,
+        limits: Limits,
+    ) -> None:
+        self._table, self._template = table, template
+        self._policy, self._context_policy, self._limits = policy, context_policy, limits
+        self._spares: Spares[HostSession] | None = None
+
+    def describe(self) -> str:
+        """The stub text that a model is shown: signatures, docstrings, the choice of context, errors. Valid Python."""
+        return describe(self._table.capabilities, policy=self._context_policy)
+
+    def schemas(self) -> list[dict[str, Any]]:
+        """The same as JSON schemas of tools: a list of {name, description, input_schema}."""
+        return schemas(self._table.capabilities, policy=self._context_policy)
+
+    @asynccontextmanager
+    async def session(
+        self,
+        *,
+        inherited: Conversation | Inherited | None = None,
+        seed: int | None = None,
+        held: Collection[str] = (),
+        rollback: bool = True,
+    ) -> AsyncIterator[HostSession]:
+        """A fresh interpreter, closed at the end of the block, whose delegating calls fork `inherited`.
+
+        `Inherited.cold()` starts the run itself cold: then all its calls are. `seed` makes random numbers and the
+        clock repeatable. Calls to the paths in `held` are not made: the session waits on them, to be suspended.
+        `rollback` False saves the checkpoint before each cell, where a session runs only one.
+        """
+        tree = as_inherited(inherited)
+        session = None
+        if self._spares is not None and seed is None and not held and rollback and not tree.is_cold:
+            session = self._spares.take_nowait()
+        if session is None:
+            session = HostSession(self._table, Origin(inherited=tree, policy=self._context_policy))
+            session._sandbox = Session(
+                self._template,
+                self._settings(session.origin, seed),
+                session._answer,
+                rollback=rollback,
+                held=frozenset(held),
+            )
+        else:
+            session._place(Origin(inherited=tree, policy=self._context_policy, token=session.origin.token))
+        try:
+            yield session
+        finally:
+            with trio.CancelScope(shield=True):
+                await session.aclose()
+
+    @asynccontextmanager
+    async def resume(self, data: bytes, *, held: Collection[str] = ()) -> AsyncIterator[HostSession]:
+        """A session that was put to sleep, perhaps by another process, with all that it inherited. If it waits in the
+        middle of a cell, `finish` goes on with it.
+
+        Raises `SuspendedError` if the bytes are damaged, not a session's, of another image, or call something that
+        this host does not offer.
+        """
+        stored = await trio.to_thread.run_sync(lambda: read_suspended(data, records=self._table.records))
+        if stored.memory.image != self._template.image:
+            raise SuspendedError(
+                f"this session was suspended on image {stored.memory.image[:12]}, and the image here is "
+                f"{self._template.image[:12]}; a session goes on only on the very image that it started on "
+                "(export it there, import it here)"
+            )
+        offered = {capability.name: capability for capability in self._table.declared}
+        for capability in stored.settings.capabilities:
+            if offered.get(capability.name) != capability:
+                raise SuspendedError(
+                    f"this session was opened with the capability `{capability.name}`, and the host here "
+                    + ("offers another one of that name" if capability.name in offered else "does not offer it")
+                )
+        session = HostSession(self._table, Origin.from_plain(stored.note.get("origin")))
+        if session.origin.token != stored.settings.token:
+            raise SuspendedError("this suspended session is malformed (its token)")
+        session._sandbox = await Session.wake(self._template, stored, session._answer, held=frozenset(held))
+        try:
+            yield session
+        finally:
+            with trio.CancelScope(shield=True):
+                await session.aclose()
+
+    def _settings(self, origin: Origin, seed: int | None = None) -> Settings:
+        table = self._table
+        return Settings(
+            capabilities=table.declared,
+            errors=table.declared_errors,
+            declared_records=table.declared_records,
+            records=table.records,
+            policy=self._policy,
+            token=origin.token,
+            cold=origin.inherited.is_cold,
+            seed=seed,
+            limits=self._limits,
+        )
+
+    async def _spare(self) -> HostSession:
+        spare = HostSession(self._table, Origin(inherited=as_inherited(None), policy=self._context_policy))
+        spare._sandbox = Session(self._template, self._settings(spare.origin), spare._answer)
+        await spare.sandbox.prepare()
+        return spare
+
+    async def spare_ready(self) -> None:
+        """Come back when the next session can start at once."""
+        if self._spares is not None:
+            await self._spares.ready()
+
+
+@asynccontextmanager
+async def open_host(
+    *,
+    capabilities: Iterable[Capability] = (),
+    policy: Literal["open", "restricted"] = "open",
+    context_policy: Policy = "model",
+    limits: Limits | None = None,
+    image: Image | str = "default",
+    spares: int = 0,
+) -> AsyncIterator[Host]:
+    """The host of these capabilities.
+
+    `policy`: which Python cells may use. `context_policy`: who decides what a call starts from: "model" (whoever
+    writes the call), "always" (fork) or "never". `spares`: how many interpreters are kept warm ahead of need. Builds
+    the default image if there is none yet (half a minute).
+
+    Raises `CapabilityDefinitionError` if two things would have one name, `ImageBuildError` if no image can be built.
+    """
+    if policy not in ("open", "restricted"):
+        raise HostError(f'policy is "open" or "restricted", not {policy!r}')
+    table = Table(capabilities)
+    template = await load_template(image)
+    host = Host(table, template, policy=policy, context_policy=context_policy, limits=limits or Limits())
+    if not spares:
+        yield host
+        return
+    host._spares = Spares(host._spare, spares)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(host._spares.keep)
+        try:
+            yield host
+        finally:
+            nursery.cancel_scope.cancel()
