@@ -27,11 +27,11 @@ LEFT_OUT: Final = frozenset(
     }
 )
 COMMON: Final = """
-    abc argparse ast asyncio base64 binascii bisect builtins calendar cmath collections contextlib copy csv dataclasses
-    datetime decimal difflib email.message enum errno fractions functools glob hashlib heapq hmac html inspect io itertools
-    json keyword linecache logging math numbers operator os pathlib pickle pprint queue random re secrets shlex signal
-    statistics string struct sys tempfile textwrap threading time timeit traceback types typing unicodedata urllib.parse
-    uuid warnings weakref xml.etree.ElementTree zlib zoneinfo
+    abc argparse ast asyncio base64 binascii bisect builtins calendar cmath collections contextlib copy csv
+    dataclasses datetime decimal difflib email.message enum errno fractions functools glob hashlib heapq hmac html
+    inspect io itertools json keyword linecache logging math numbers operator os pathlib pickle pprint queue random
+    re secrets shlex signal statistics string struct sys tempfile textwrap threading time timeit traceback types
+    typing unicodedata urllib.parse uuid warnings weakref xml.etree.ElementTree zlib zoneinfo
 """
 
 
@@ -74,7 +74,6 @@ from guest_stdlib import app, barriers, settling, warming  # noqa: E402 - from t
 
 warming.warm()
 wit_world = importlib.import_module("wit_world")  # generated from guest.wit
-GUEST = app.Guest(emit=wit_world.emit, exchange=wit_world.call)
 
 
 class WitWorld:
@@ -87,6 +86,9 @@ class WitWorld:
 
 gc.collect()
 CENSUS = settling.census()
-FILLERS = settling.fill_gaps(CENSUS)
-gc.freeze()
+gc.collect()  # empties the lists of spare objects, too, which lie all over the heap
+FILLERS = [settling.fill_gaps()]
+GUEST = app.Guest(emit=wit_world.emit, exchange=wit_world.call)  # all that it writes to lies together now
 barriers.install()
+FILLERS.append(settling.fill_gaps())
+gc.freeze()

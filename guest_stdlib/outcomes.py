@@ -59,15 +59,16 @@ def _done(running: Running, scope: Scope, put: Put, notices: tuple[str, ...], li
     done = Done(cell=running.number, value=value, notices=notices, rejected=running.rejected)
     try:
         put(done)
-    except TooLarge as problem:
+    except Unsendable as problem:
+        if not isinstance(problem, TooLarge) or "itself" in problem.problem:
+            notice = f"The cell's value was sent as its repr, because {_why(problem)}. It is bound to `_`."
+            put(dataclasses.replace(done, value=_opaque(value), notices=(*notices, notice)))
+            return
         target = running.cell.target if running.cell else None
         handle = target if target is not None and target.isidentifier() else "_"
         short = results.shorten(value, handle, size=limits.value_bytes, items=limits.items, depth=limits.depth)
-        notice = results.notice(short, problem.problem)
+        notice = results.notice(short, _why(problem))
         _put_or_repr(put, dataclasses.replace(done, value=short, notices=(*notices, notice)), value)
-    except Unsendable as problem:
-        notice = f"The cell's value was sent as its repr, because {_why(problem)}. It is bound to `_`."
-        put(dataclasses.replace(done, value=_opaque(value), notices=(*notices, notice)))
 
 
 def _put_or_repr(put: Put, done: Done, value: object) -> None:
@@ -78,8 +79,8 @@ def _put_or_repr(put: Put, done: Done, value: object) -> None:
 
 
 def _why(problem: Unsendable) -> str:
-    where = problem.where
-    return f"its part {where} {problem.problem}" if where else f"it {problem.problem}"
+    where = problem.where.removeprefix("value")
+    return f"`_{where}` {problem.problem}" if where else f"it {problem.problem}"
 
 
 def _failed(

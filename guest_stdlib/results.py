@@ -44,12 +44,12 @@ def shorten(value: object, handle: str, *, size: int, items: int, depth: int) ->
 
 
 def notice(value: object, problem: str) -> str:
-    """What to say about a shortened value. `problem` is what was wrong with it whole."""
+    """What to say about a shortened value. `problem` says what was wrong with it whole."""
     if not isinstance(value, Shortened):
-        return f"Parts of the cell's value are shortened, because it {problem}. The whole value is bound to `_`."
+        return f"Parts of the cell's value are shortened, because {problem}. The whole value is bound to `_`."
     unit = {"str": "characters", "bytes": "bytes", "int": "bits"}.get(value.type, "elements")
     return (
-        f"The cell's value is shortened to {value.shown:,} of {value.length:,} {unit}, because it {problem}. "
+        f"The cell's value is shortened to {value.shown:,} of {value.length:,} {unit}, because {problem}. "
         f"The whole value is in the session; read on with `{value.handle}`."
     )
 

@@ -1,12 +1,12 @@
 """Before an interpreter's memory becomes an image: see to it that guests write to few of its pages.
 
-Guests share the pages of the image; a page that one writes to is copied for it. That copying is most of the time in which
-a guest starts, and all of the memory that an idle one takes. Two things make an interpreter write everywhere:
+Guests share the pages of the image; a page that one writes to is copied for it. That copying is most of the time in
+which a guest starts, and all of the memory that an idle one takes. Two things make an interpreter write everywhere:
 
-- Each reference to an object is counted in the object. CPython does not count references to objects that are *immortal*,
-  and in an image every object might as well be: none of them is given back when it dies. But Python code cannot make an
-  object immortal. So `census` lists where they are, and the linker sets their counts in the stored memory
-  (`sandbox.image.lasting`).
+- Each reference to an object is counted in the object. CPython does not count references to objects that are
+  *immortal*, and in an image every object might as well be: none of them is given back when it dies. But Python code
+  cannot make an object immortal. So `census` lists where they are, and the linker sets their counts in the stored
+  memory (`sandbox.image.lasting`).
 - Building leaves gaps all over the heap, and the allocator fills those first. `fill_gaps` fills them before, with bytes
   that nobody will ever touch, so that what a guest allocates lies together, at the end.
 
@@ -16,9 +16,9 @@ Both know CPython as componentize-py builds it: for 32 bits, its objects in dlma
 from __future__ import annotations
 
 import array
-import gc
 import hashlib
 import sys
+from gc import get_objects, get_referents  # barriers take them from everybody else
 from types import CodeType
 from typing import Final
 
@@ -39,8 +39,8 @@ def mark() -> bytes:
 def census() -> bytes:
     """The addresses of all objects that will be there as long as the interpreter: `mark`, count, addresses, `mark`.
 
-    The count and each address have four bytes, the lowest first. Listed is what can be reached from the modules and types;
-    what is only on the stack now (an import that is under way) will be gone.
+    The count and each address have four bytes, the lowest first. Listed is what can be reached from the modules and
+    types; what is only on the stack now (an import that is under way) will be gone.
     """
     addresses, seen = array.array("I"), set[int]()
     waiting: list[object] = [sys.modules, object]
@@ -51,10 +51,10 @@ def census() -> bytes:
             continue
         seen.add(address)
         addresses.append(address)
-        waiting += gc.get_referents(found)
+        waiting += get_referents(found)
         if isinstance(found, type):
             waiting += type.__subclasses__(found)
-            waiting += gc.get_referents(vars(found))  # the dict behind the proxy: of a static type nothing else tells
+            waiting += get_referents(vars(found))  # the dict behind the proxy: of a static type nothing else tells
         elif isinstance(found, CodeType):  # these are not traversed by the collector
             waiting += found.co_consts, found.co_names, found.co_linetable, found.co_exceptiontable
             waiting += found.co_filename, found.co_name, found.co_qualname
@@ -64,14 +64,11 @@ def census() -> bytes:
     return b"".join((mark(), len(addresses).to_bytes(4, "little"), addresses.tobytes(), mark()))
 
 
-def fill_gaps(*large: object) -> list[object]:
-    """Allocate until the allocator has nothing left but the end of the heap. Keep what this returns.
-
-    `large` are objects that may lie higher than all others.
-    """
+def fill_gaps() -> list[object]:
+    """Allocate until the allocator has nothing left but the end of the heap. Keep what this returns."""
     kept: list[object] = [None] * ROOM
     count = 0
-    highest = max(map(id, (*gc.get_objects(), *large)))
+    highest = max(map(id, get_objects()))
     while id(probe := bytes(2 * LARGEST)) < highest:
         kept[count] = probe
         count += 1

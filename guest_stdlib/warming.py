@@ -1,7 +1,7 @@
 """Representative cells, run at build time, so that a fresh guest finds done what its first cell would otherwise do.
 
-A first run is slow, and above all it writes: caches fill, bytecode specialises itself, modules are imported on first use.
-Each page written is copied for that guest alone. What is written here is in the image, and all guests share it.
+A first run is slow, and above all it writes: caches fill, bytecode specialises itself, modules are imported on first
+use. Each page written is copied for that guest alone. What is written here is in the image, and all guests share it.
 
 The guests that run these cells are thrown away; nothing of them is to be seen later but its speed.
 """
@@ -65,10 +65,14 @@ EITHER: Final = (
     "x = [1, 2, 3]\nsum(x)",
     "print('hello', 2, end='!\\n')",
     "def double(n):\n    return n * 2\n\n[double(n) for n in range(20) if n % 3]",
-    "class Point:\n    def __init__(self, x):\n        self.x = x\n\npoints = [Point(i) for i in range(5)]\n"
-    "sorted(p.x for p in points)",
-    "text = 'a b a'\ncounts = {}\nfor word in text.split():\n    counts[word] = counts.get(word, 0) + 1\n"
-    "f'{counts} {1.5:>8.2f} {3!r}'",
+    (
+        "class Point:\n    def __init__(self, x):\n        self.x = x\n\npoints = [Point(i) for i in range(5)]\n"
+        "sorted(p.x for p in points)"
+    ),
+    (
+        "text = 'a b a'\ncounts = {}\nfor word in text.split():\n    counts[word] = counts.get(word, 0) + 1\n"
+        "f'{counts} {1.5:>8.2f} {3!r}'"
+    ),
     "found = await people.find('Ada')\n[p['name'] for p in found]",
     "answer = await lookup('question', limit=3)\nanswer[0].upper()",
     "await people.ask('which one?', context='cold')",
@@ -92,9 +96,11 @@ EITHER: Final = (
 )
 OPEN: Final = (
     "from dataclasses import dataclass\n\n@dataclass\nclass Row:\n    name: str\n    value: int = 0\n\nRow('a', 1)",
-    "import asyncio\n\nasync def main():\n    async with asyncio.TaskGroup() as group:\n"
-    "        one = group.create_task(people.find('a'))\n        two = group.create_task(people.ask('b'))\n"
-    "    return one.result(), two.result()\n\nasyncio.run(main())",
+    (
+        "import asyncio\n\nasync def main():\n    async with asyncio.TaskGroup() as group:\n"
+        "        one = group.create_task(people.find('a'))\n        two = group.create_task(people.ask('b'))\n"
+        "    return one.result(), two.result()\n\nasyncio.run(main())"
+    ),
     "import asyncio\nasync with asyncio.timeout(5):\n    await asyncio.sleep(0.01)\n    await people.find('a')",
     "people.find.blocking('Ada')[0]",
     "import random, statistics\nrandom.random() < 1 and statistics.mean([1, 2, 3])",
@@ -102,8 +108,10 @@ OPEN: Final = (
     "from decimal import Decimal\nfrom fractions import Fraction\n(Decimal('1.10') + 1, Fraction(1, 3), {1, 2}, b'x')",
     "import csv, io\nlist(csv.DictReader(io.StringIO('a,b\\n1,2\\n')))",
     "from enum import Enum\n\nclass Colour(Enum):\n    RED = 1\n\nColour.RED.name",
-    "from typing import Any\nimport itertools, functools, textwrap, pathlib, urllib.parse, base64, hashlib, string\n"
-    "hashlib.sha256(b'x').hexdigest()[:8]",
+    (
+        "from typing import Any\nimport itertools, functools, textwrap, pathlib, urllib.parse, base64, hashlib, string\n"
+        "hashlib.sha256(b'x').hexdigest()[:8]"
+    ),
     "import sys\nprint('warned', file=sys.stderr)\nopen('/etc/passwd')",
     "raise ExceptionGroup('several', [ValueError('a'), TypeError('b')])",
 )

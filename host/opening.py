@@ -16,7 +16,7 @@ from host.session import HostSession, Origin, as_inherited
 from sandbox import Limits, Session, SuspendedError, read_suspended
 from sandbox.guest import Template
 from sandbox.image import Image
-from sandbox.opening import load_template
+from sandbox.opening import load_template, template_of
 from sandbox.pool import Spares
 from sandbox.settings import Settings
 
@@ -88,16 +88,13 @@ class Host:
         """A session that was put to sleep, perhaps by another process, with all that it inherited. If it waits in the
         middle of a cell, `finish` goes on with it.
 
-        Raises `SuspendedError` if the bytes are damaged, not a session's, of another image, or call something that
-        this host does not offer.
+        It goes on on the image that it was suspended on, whatever the host's own is. Raises `SuspendedError` if that
+        is not here, or if the bytes are damaged, not a session's, or call something that this host does not offer.
         """
         stored = await trio.to_thread.run_sync(lambda: read_suspended(data, records=self._table.records))
-        if stored.memory.image != self._template.image:
-            raise SuspendedError(
-                f"this session was suspended on image {stored.memory.image[:12]}, and the image here is "
-                f"{self._template.image[:12]}; a session goes on only on the very image that it started on "
-                "(export it there, import it here)"
-            )
+        template = self._template
+        if stored.memory.image != template.image:
+            template = await template_of(stored.memory, None)
         offered = {capability.name: capability for capability in self._table.declared}
         for capability in stored.settings.capabilities:
             if offered.get(capability.name) != capability:
@@ -108,7 +105,7 @@ class Host:
         session = HostSession(self._table, Origin.from_plain(stored.note.get("origin")))
         if session.origin.token != stored.settings.token:
             raise SuspendedError("this suspended session is malformed (its token)")
-        session._sandbox = await Session.wake(self._template, stored, session._answer, held=frozenset(held))
+        session._sandbox = await Session.wake(template, stored, session._answer, held=frozenset(held))
         try:
             yield session
         finally:

@@ -7,8 +7,8 @@ answers go in together with the next step. A cell at rest can be copied (`Restin
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Awaitable, Callable
-from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -94,7 +94,7 @@ class _Flight:
     scope: trio.CancelScope = field(default_factory=trio.CancelScope)
 
     def close(self) -> None:
-        """Close an answer that was never awaited, since its call was cancelled before its turn."""
+        """Close an answer that nobody awaits any more, as a coroutine must be; one that is finished does not mind."""
         close = getattr(self.answer, "close", None)
         if close is not None:
             close()
@@ -142,7 +142,8 @@ class Cell:
         self._settled: list[Return | Throw] = list(resting.settled) if resting else []
         self._wake_at = now + resting.wake if resting and resting.wake is not None else math.inf
         self._fresh: list[Call] = []
-        self._places = trio.CapacityLimiter(limits.calls_at_once)
+        self._queue: deque[_Flight] = deque()  # beyond `calls_at_once`
+        self._flying = 0
         self._changed = trio.Event()
         self._rests = trio.lowlevel.ParkingLot()
 
@@ -181,6 +182,8 @@ class Cell:
                 ending = Crashed(str(crash))
             self.ending = ending
             nursery.cancel_scope.cancel()
+        for flight in self._queue:
+            flight.close()
         return ending
 
     async def _converse(self, events: list[FromHost] | None, nursery: trio.Nursery) -> Ending:
@@ -241,13 +244,16 @@ class Cell:
             self._holding.set()
             return
         self._kept.pop(call.call, None)
-        if (flight := self._begin(call)) is not None:
-            nursery.start_soon(self._fly, flight)
+        if (flight := self._begin(call)) is None:
+            return
+        if self._flying < self._limits.calls_at_once:
+            self._flying += 1
+            nursery.start_soon(self._fly_in_turn, flight)
+        else:
+            self._queue.append(flight)
 
     def _begin(self, call: Call) -> _Flight | None:
-        """Take a call: what it sees of the world is settled here, before anything is awaited. None if it is one too
-        many.
-        """
+        """Take a call: what it sees of the world is settled here, before anything is awaited. None if one too many."""
         self.calls += 1
         if self.calls > self._limits.calls:
             self.rejected += 1
@@ -255,22 +261,31 @@ class Cell:
         flight = self._flights[call.call] = _Flight(call=call, answer=self._answer(call))
         return flight
 
+    async def _fly_in_turn(self, flight: _Flight | None) -> None:
+        """Make one call after another, as long as some are queued."""
+        try:
+            while flight is not None:
+                await self._fly(flight)
+                flight = self._queue.popleft() if self._queue else None
+        finally:
+            self._flying -= 1
+
     async def _fly(self, flight: _Flight) -> None:
-        """Wait for a call's answer and note it. Cancelling the flight's scope means that nobody waits for it any
-        more.
-        """
+        """Wait for a call's answer and note it. Cancelling the flight's scope means that nobody waits any more."""
         call = flight.call
         settled: Return | Throw | None = None
-        with flight.scope, closing(flight):
-            async with self._places:
+        with flight.scope:
+            try:
+                await trio.lowlevel.checkpoint_if_cancelled()  # a call that was given up before its turn is not made
                 self.made.append(call.path)
-                try:
-                    settled = Return(call=call.call, value=await flight.answer)
-                except CallRejected as refusal:
-                    self.rejected += 1
-                    settled = Throw(call=call.call, failure=refusal.failure)
-                except Exception as error:
-                    settled = Throw(call=call.call, failure=failure_of(error))
+                settled = Return(call=call.call, value=await flight.answer)
+            except CallRejected as refusal:
+                self.rejected += 1
+                settled = Throw(call=call.call, failure=refusal.failure)
+            except Exception as error:
+                settled = Throw(call=call.call, failure=failure_of(error))
+            finally:
+                flight.close()
         if self._flights.get(call.call) is flight:
             del self._flights[call.call]
             if settled is not None:

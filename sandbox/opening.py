@@ -15,10 +15,11 @@ from . import guest, image
 from .cell import Answer
 from .errors import SuspendedError
 from .guest import Template
-from .image import Image
+from .image import Image, UnknownImageError
 from .limits import Limits
 from .session import Session
 from .settings import Settings
+from .snapshot import Snapshot
 from .stored import Stored
 
 __all__ = ["load_template", "open_sandbox", "read_suspended", "resume_sandbox"]
@@ -32,6 +33,22 @@ async def load_template(chosen: Image | str = "default") -> Template:
         return guest.load(found.compiled, found.content_hash)
 
     return await trio.to_thread.run_sync(load)
+
+
+async def template_of(memory: Snapshot, chosen: Image | str | None) -> Template:
+    """The image that a session was suspended on; `chosen` must be that one. Raises `SuspendedError`."""
+    try:
+        found = await trio.to_thread.run_sync(image.find, memory.image) if chosen is None else chosen
+    except UnknownImageError as error:
+        raise SuspendedError(f"this session was suspended on an image that is not here: {error}") from error
+    template = await load_template(found)
+    if memory.image != template.image:
+        raise SuspendedError(
+            f"this session was suspended on image {memory.image[:12]}, and the image here is "
+            f"{template.image[:12]}; a session goes on only on the very image that it started on "
+            "(export it there, import it here)"
+        )
+    return template
 
 
 async def _no_calls(call: Call) -> object:
@@ -100,22 +117,17 @@ async def resume_sandbox(
     call: Answer | None = None,
     *,
     records: Mapping[str, type] | None = None,
-    image: Image | str = "default",
+    image: Image | str | None = None,
     held: Collection[str] = (),
 ) -> AsyncIterator[Session]:
     """A session that was put to sleep, possibly by another process. If it waits in the middle of a cell, `finish`
     goes on with it.
 
-    Raises `SuspendedError` if the bytes are damaged, not a session's, or of another image.
+    `image` is the one that it was suspended on, found by its content if it is left out. Raises `SuspendedError` if the
+    bytes are damaged, not a session's, or of another image.
     """
     stored = data if isinstance(data, Stored) else read_suspended(data, records=records)
-    template = await load_template(image)
-    if stored.memory.image != template.image:
-        raise SuspendedError(
-            f"this session was suspended on image {stored.memory.image[:12]}, and the image here is "
-            f"{template.image[:12]}; a session goes on only on the very image that it started on "
-            "(export it there, import it here)"
-        )
+    template = await template_of(stored.memory, image)
     session = await Session.wake(template, stored, call or _no_calls, held=frozenset(held))
     try:
         yield session

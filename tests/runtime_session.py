@@ -8,17 +8,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from guest_stdlib.app import Guest
-from guest_stdlib.channel.budget import CodecLimits
-from guest_stdlib.channel.events import (
+from guest_stdlib.channel import (
     NEED_DATA,
     Abandon,
     Call,
     Cancel,
+    Codec,
+    CodecLimits,
     Done,
     Failed,
     Failure,
     FromGuest,
     FromHost,
+    HostChannel,
     Interrupted,
     Open,
     Output,
@@ -26,10 +28,8 @@ from guest_stdlib.channel.events import (
     Return,
     Run,
     Throw,
+    Via,
 )
-from guest_stdlib.channel.errors import Unsendable
-from guest_stdlib.channel.state import HostChannel
-from guest_stdlib.channel.turns import Via
 from guest_stdlib.declared import Declared, Method, Parameter
 
 
@@ -69,7 +69,7 @@ class Session:
         self.ended = Ended()
         self.over = True
         self.waits: list[float | None] = []
-        self.channel = HostChannel(limits)
+        self.channel = HostChannel(Codec(limits))
         self.guest = Guest(emit=self._emit, exchange=self._exchange, clock=lambda: self.now)
         self._step(self.channel.send(open_event))
 

@@ -266,6 +266,10 @@ class TestRefusals:
             snapshot.unpack(snapshot.pack(crafted, {}), max_memory=1 << 30)
 
 
+def pages(runs: tuple[tuple[int, int], ...]) -> set[int]:
+    return {page for at, length in runs for page in range(at, at + length, snapshot.PAGE)}
+
+
 class TestWhichPages:
     async def test_the_kernel_and_a_comparison_name_the_same_pages(self, image: Image) -> None:
         """Where there is no pagemap, the image is compared; a page that was written but not changed may be missing there."""
@@ -293,6 +297,6 @@ class TestWhichPages:
             original = await on_guest_thread(pristine)
             by_kernel = snapshot._by_pagemap(guest._base, guest.size)
             by_comparison = snapshot._by_comparison(guest._base, guest.size, original)
-            assert set(by_comparison) <= set(by_kernel)
-            assert len(by_kernel) < 1000
+            assert pages(by_comparison) <= pages(by_kernel)
+            assert 0 < len(pages(by_kernel)) < 1000
             store.close()

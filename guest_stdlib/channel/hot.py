@@ -14,7 +14,7 @@ from guest_stdlib.channel.values import SCALARS
 __all__ = ["quick_event", "quick_tree"]
 
 _REST: Final = Rest()
-
+_NAMES: Final = frozenset((str,))
 _FEW: Final = 16  # so that scalars cannot take more items than an event is charged for anyway
 
 
@@ -62,8 +62,9 @@ def quick_event(items: object) -> Event | None:
         return Call(call=items[1], path=items[2], args=tuple(items[3]))
     if code == 6 and size == 7:
         _, call, path, args, kwargs, context, token = items
-        if type(path) is str and type(args) is list and kwargs is None and type(token) is str:
-            return Call(call=call, path=path, args=tuple(args), context=context, token=token)
+        named = kwargs is None or (type(kwargs) is dict and _NAMES.issuperset(map(type, kwargs)))
+        if named and type(path) is str and type(args) is list and (token is None or type(token) is str):
+            return Call(call=call, path=path, args=tuple(args), kwargs=kwargs or {}, context=context, token=token)
     if code == 12 and size == 1:
         return _REST
     return None

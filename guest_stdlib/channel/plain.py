@@ -1,7 +1,6 @@
 """The fast lane: large plain values go through C code of the standard library instead of item by item through Python.
 
-Ten thousand rows of five fields, in the guest: 180 ms packed by msgpack's Python half, 53 ms by ours, about 30 ms this
-way.
+Ten thousand rows of five fields, written in the guest: 180 ms by msgpack's Python half, 98 ms by ours, 35 ms this way.
 
 Rules and reasons:
 
@@ -159,7 +158,12 @@ _DIGITS_AS_ZERO: Final = bytes(48 if 48 <= byte < 58 else 32 for byte in range(2
 _LONG_NUMBER: Final = b"0" * (_DIGITS + 1)
 # Possessive, and content with a string that does not end: so it takes linear time on anything.
 _STRINGS: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+\\?"?', re.DOTALL)
-_BEFORE_VALUES: Final = (b'":', b" :", b"\t:", b"\n:", b"\r:")
+_SPACES_AS_ONE: Final = bytes(32 if byte in b"\t\n\r" else byte for byte in range(256))
+
+
+def _possible_pairs(body: bytes) -> int:
+    spaced = body.translate(_SPACES_AS_ONE)
+    return spaced.count(b'":') + spaced.count(b" :")
 
 
 def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -191,8 +195,8 @@ def read_json(body: bytes, *, depth: int, items: int) -> tuple[object, int]:
         found = survey(value, JSON_LANE, depth=depth, items=2 * items)
         if found is None:
             raise PeerError(f"JSON in the frame nests more than {depth} levels deep")
-        # As many colons as pairs: then no key came twice. Else a string has some too, or one did.
-        if sum(map(body.count, _BEFORE_VALUES)) != found.pairs:
+        # As many colons as pairs: then no key came twice. Where strings have some too, those that may follow a key.
+        if body.count(b":") != found.pairs and _possible_pairs(body) != found.pairs:
             value = _decode_strictly(text)
     except RecursionError:
         raise PeerError(f"JSON in the frame nests more than {depth} levels deep") from None

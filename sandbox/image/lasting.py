@@ -1,12 +1,12 @@
 """Making the objects of an image last: references to them are no longer counted, so that guests need not write to them.
 
-CPython keeps an object's reference count in its first word. From a certain height on (2^30) the object counts as immortal,
-and the count is neither raised nor lowered. The guest lists its objects at the end of the build
+CPython keeps an object's reference count in its first word. From a certain height on (2^30) the object counts as
+immortal, and the count is neither raised nor lowered. The guest lists its objects at the end of the build
 (`guest_stdlib.settling`, which gives the reasons); here their counts are set, in the memory as it was stored.
 
-An object that died after the census would be harmed: its block is free, and its first word is the allocator's. Such a block
-is known by that word, which is then zero or an address, and addresses begin above the stack, higher than any count. An
-object's second word is its type, which must be in the census too.
+An object that died after the census would be harmed: its block is free, and its first word is the allocator's. Such a
+block is known by that word, which is then zero or an address, and addresses begin above the stack, higher than any
+count. An object's second word is its type, which must be in the census too.
 
 Source: CPython 3.14, Include/refcount.h, for builds of 32 bits.
 """

@@ -17,7 +17,6 @@ not therefore meant. Denials are taken off. The result is between 0 and 1.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from host.models.lexical.focus import focus
@@ -27,15 +26,6 @@ from host.models.lexical.weights import Weights
 __all__ = ["Evidence"]
 
 _BESIDE: Final = 3  # words
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Mention:
-    """A record's words in one clause: how sure, and whether denied."""
-
-    clause: int
-    sureness: float
-    denied: bool
 
 
 class Evidence:
@@ -48,7 +38,6 @@ class Evidence:
         for head in heads:
             for place in history.places(head):
                 self._positions.setdefault(place.clause, []).append(place.position)
-        self._sentences = {history.clauses[clause].sentence for clause in self._positions}
         self._sayings = {history.clauses[clause].saying for clause in self._positions}
         in_history = frozenset(word for head in heads for word in history.related(head))
         self._focus = focus(history, in_history, asides, weights)
@@ -60,57 +49,53 @@ class Evidence:
 
     def weigh(self, telling: Sequence[Mapping[str, float]]) -> list[float]:
         """The evidence for each record, given the words that tell it from the others, with their weights."""
-        mentions = [self._mentions(words) for words in telling]
-        sayings = {self._history.clauses[each.clause].saying for found in mentions for each in found}
+        places = [{word: self._history.places(word) for word in words} for words in telling]
+        sayings = {self._history.clauses[place.clause].saying for each in places for found in each.values() for place in found}
         relevant = sorted(self._sayings | sayings)
         age = {saying: len(relevant) - 1 - at for at, saying in enumerate(relevant)}
         correction = max((at for at in relevant if self._corrects(at)), default=-1)
-        return [
-            self._total([(self._value(each, age, correction), each.denied) for each in found]) for found in mentions
-        ]
+        worth: dict[int, float] = {}
+        totals: list[float] = []
+        for words, found in zip(telling, places, strict=True):
+            missing = 1.0
+            introduced = 0.0
+            for word, weight in words.items():
+                said = denied = 0.0
+                for place in found[word]:
+                    if place.clause not in worth:
+                        worth[place.clause] = self._worth(place.clause, age, correction)
+                    value = worth[place.clause] * place.sureness
+                    beside = self._beside(place)
+                    if self._denied(place):
+                        denied = max(denied, value)
+                    else:
+                        said = max(said, value * (1.0 if beside else self._w.apart))
+                        introduced = max(introduced, weight * place.sureness) if beside else introduced
+                missing *= 1 - self._w.sure * weight * min(1.0, max(0.0, said - self._w.denial * denied))
+            known = self._w.unknown + (1 - self._w.unknown) * introduced if self._positions else 1.0
+            totals.append((1 - missing) * known)
+        return totals
 
-    def _total(self, values: Sequence[tuple[float, bool]]) -> float:
-        said = sorted((value for value, denied in values if not denied), reverse=True)
-        total = sum(value * share for value, share in zip(said, (1, self._w.second, self._w.third), strict=False))
-        against = max((value for value, denied in values if denied), default=0.0)
-        return min(1.0, max(0.0, total - self._w.denial * against))
-
-    def _value(self, mention: _Mention, age: Mapping[int, int], correction: int) -> float:
+    def _worth(self, number: int, age: Mapping[int, int], correction: int) -> float:
+        """What it counts that something is said in a clause."""
         w = self._w
-        clause = self._history.clauses[mention.clause]
+        clause = self._history.clauses[number]
         saying = self._history.sayings[clause.saying]
-        here = w.here if mention.clause in self._positions else w.near if clause.sentence in self._sentences else 0.0
-        bound = self._focus[mention.clause]
-        bound += (1 - bound) * here * (w.aside if clause.aside else 1.0)
-        value = mention.sureness * saying.weight * bound
-        value *= (w.question if saying.asks else 1.0) * (w.done if clause.done else 1.0)
+        bound = self._focus[number]
+        value = saying.weight * bound * (w.question if saying.asks else 1.0) * (w.done if clause.done else 1.0)
         value *= w.oldest + (1 - w.oldest) * w.ageing ** age[clause.saying]
-        value *= 1 + w.wish * bound if clause.wish else 1.0
+        value *= 1 + w.wish if clause.wish and self._history.gives else 1.0
         if saying.corrects:
             return value * w.corrects
         return value * (w.taken_back if clause.saying < correction else 1.0)
 
-    def _mentions(self, words: Mapping[str, float]) -> list[_Mention]:
-        by_clause: dict[tuple[int, bool], dict[str, float]] = {}
-        for word, weight in words.items():
-            for place in self._history.places(word):
-                denied = place.position in self._history.clauses[place.clause].denied or self._refused(place.clause)
-                sure = weight * place.sureness * self._beside(place)
-                kept = by_clause.setdefault((place.clause, denied), {})
-                kept[word] = max(sure, kept.get(word, 0.0))
-        mentions = []
-        for (clause, denied), found in by_clause.items():
-            missing = 1.0
-            for sure in found.values():
-                missing *= 1 - self._w.sure * sure
-            mentions.append(_Mention(clause=clause, sureness=1 - missing, denied=denied))
-        return mentions
+    def _beside(self, place: Place) -> bool:
+        """Whether a word stands right beside what was asked for."""
+        heads = self._positions.get(place.clause, ())
+        return any(abs(head - place.position) <= _BESIDE for head in heads)
 
-    def _beside(self, place: Place) -> float:
-        heads = self._positions.get(place.clause)
-        if not heads:
-            return 1.0
-        return 1.0 if min(abs(head - place.position) for head in heads) <= _BESIDE else self._w.apart
+    def _denied(self, place: Place) -> bool:
+        return place.position in self._history.clauses[place.clause].denied or self._refused(place.clause)
 
     def _refused(self, clause: int) -> bool:
         """Whether a clause is in a question that was answered with no."""

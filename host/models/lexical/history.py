@@ -25,6 +25,7 @@ from host.models.lexical.language import (
     POINTING,
     REFUSAL,
     REJECTED,
+    TRANSFER,
     WISH,
     alike,
     is_function_word,
@@ -89,6 +90,9 @@ class History:
         for entry in entries:
             if entry.text.strip():
                 self._add(entry)
+        # Whether the conversation ends with someone being given something.
+        last = next((entry for entry in reversed(entries) if _kind(entry) in ("user", "caller")), None)
+        self.gives = last is not None and not TRANSFER.isdisjoint(terms(last.text))
         self._related: dict[str, dict[str, float]] = {}
         self._words: dict[range, frozenset[str]] = {}
         self._places: dict[str, list[tuple[int, int]]] = {}
@@ -126,7 +130,7 @@ class History:
                     )
                 )
             self.sentences.append(range(first, len(self.clauses)))
-        kind = entry.speaker.split()[1] if " " in entry.speaker else "participant"
+        kind = _kind(entry)
         weight = _CALLED if entry.deed == "calls" else _SPEAKERS.get(kind, 0.5)
         text = fold(entry.text)
         corrects = kind in ("user", "caller") and CORRECTION.search(text) is not None
@@ -190,6 +194,11 @@ class History:
     def rarity(self, word: str) -> float:
         """How telling a stem is: 1 if it is in one sentence only, less the more sentences it is in."""
         return self._rarity.get(word, 1.0)
+
+
+def _kind(entry: Entry) -> str:
+    """What kind of speaker said it: the word behind "outer"."""
+    return entry.speaker.split()[1] if " " in entry.speaker else "participant"
 
 
 def _denied(words: Sequence[str]) -> frozenset[int]:

@@ -25,6 +25,7 @@ __all__ = [
     "POINTING",
     "REFUSAL",
     "REJECTED",
+    "TRANSFER",
     "WISH",
     "alike",
     "is_function_word",
@@ -61,7 +62,7 @@ ASIDE: Final = re.compile(
     r"""
     ^\W*(?:also|oh|and\ another|ausserdem|aussi)\b
     | \b(?:by\ the\ way | btw | incidentally | can\ wait | later | another\ time | unrelated | separately
-    | ubrigens | nebenbei | kann\ warten | spater | egal | au\ fait | d'ailleurs | peut\ attendre | plus\ tard | aucun\ rapport)\b
+    | ubrigens | nebenbei | kann\ warten | hat\ zeit | spater | egal | au\ fait | d'ailleurs | peut\ attendre | plus\ tard | aucun\ rapport)\b
     """,
     re.VERBOSE,
 )
@@ -84,6 +85,15 @@ REJECTED: Final = re.compile(
 )
 # How someone says no to a question, or yes, at the beginning of an answer.
 REFUSAL: Final = re.compile(r"^\W*(?:no|nope|neither|none|nein|weder|keiner|keine|non|aucun|ni)\b")
+# Someone is to be given something.
+TRANSFER: Final = frozenset(
+    """
+    send sends sending mail mails mailing email forward forwards forwarding give gives giving hand hands handing deliver
+    delivers bring brings pass passes submit submits share shares goes get gets attach
+    schick schicke schicken schickt sende senden sendet gib geben gibt leite weiterleiten bring bringe bringen maile mailen
+    envoie envoyer envoyez envoies donne donner donnez transmets transmettre transfere transferer remets remettre
+    """.split()
+)
 # These stand for something that was named before.
 POINTING: Final = frozenset({
     *("it", "its", "this", "these", "those", "them", "they", "their", "him", "her", "he", "she", "one", "ones", "same"),
@@ -149,11 +159,14 @@ _SENTENCE_END: Final = re.compile(
 )
 _CLAUSE_END: Final = re.compile(
     r"""
-    [,:()!?"\u201c\u201d\u201e\u00ab\u00bb]+
-    | \b(?:and|but|while|whereas|though|although|because|und|aber|sondern|wahrend|weil|et|mais|tandis|car)\b
+    ( [:()!?"\u201c\u201d\u201e\u00ab\u00bb]+
+    | \b(?:but|while|whereas|though|although|aber|sondern|wahrend|w\u00e4hrend|mais|tandis|alors)\b
+    | [,]+ | \b(?:and|because|und|weil|et|car)\b )
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+_WEAK_END: Final = frozenset({",", "and", "because", "und", "weil", "et", "car"})
+_NAMED: Final = re.compile(r"\b[^\W\d_a-z]")
 _ABBREVIATED: Final = re.compile(
     r"\b(?:dr|mr|mrs|ms|prof|st|jr|sr|vs|no|nr|hr|fr|mme|ca|z\.b|d\.h|e\.g|i\.e|[a-z])\.$", re.IGNORECASE
 )
@@ -212,9 +225,21 @@ def sentences(text: str) -> list[list[str]]:
             kept = whole
             continue
         kept = ""
-        clauses = [clause for clause in _CLAUSE_END.split(whole) if clause.strip()]
+        clauses = _clauses(whole)
         if clauses:
             found.append(clauses)
     if kept:
         found.append([kept])
     return found
+
+
+def _clauses(sentence: str) -> list[str]:
+    """The clauses of a sentence. A comma or an "and" begins one only where someone or something is named behind it."""
+    first, *rest = _CLAUSE_END.split(sentence)
+    found = [first]
+    for end, piece in zip(rest[::2], rest[1::2], strict=True):
+        if end.strip().lower() in _WEAK_END and not _NAMED.search(piece):
+            found[-1] += end + piece
+        else:
+            found.append(piece)
+    return [clause for clause in found if clause.strip()]

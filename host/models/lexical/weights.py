@@ -25,9 +25,8 @@ class Weights:
     end_beside_asides: float = 0.5
     aside: float = 0.35
     # What an occurrence counts.
-    here: float = 0.3
-    near: float = 0.12
-    apart: float = 0.8
+    unknown: float = 0.6
+    apart: float = 0.9
     sure: float = 0.9
     prose: float = 0.55
     wish: float = 0.3
@@ -38,8 +37,6 @@ class Weights:
     corrects: float = 1.2
     taken_back: float = 0.45
     denial: float = 1.0
-    second: float = 0.15
-    third: float = 0.05
     # When a choice is made.
     clear: float = 0.25
     ratio: float = 1.6

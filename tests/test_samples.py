@@ -1,0 +1,199 @@
+"""The samples: what agent code leaves open, the conversation settles; without it, the loops ask back and nothing happens.
+
+The code runs here in process, through the proxies that stand for capabilities there, so that what is shown is the loops
+and not the sandbox.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import mailbox
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from pathlib import Path
+from types import CodeType, FunctionType
+
+import pytest
+
+import host
+from host.capability import context_local, inheriting
+from host.contacts import Contacts, open_contacts
+from host.context import Inherited
+from host.contacts.vcard import read_cards
+from host.conversation import Conversation
+from host.errors import NeedsClarification
+from host.outbox import Outbox
+from host.samples import SAMPLES, Sample
+from host.search import Search, open_search
+
+type World = tuple[Contacts, Search, Path]
+
+
+@asynccontextmanager
+async def opened(sample: Sample, place: Path) -> AsyncIterator[World]:
+    contacts = open_contacts(sample.contacts)
+    search = open_search(sample.files, index=place / "index.sqlite3")
+    yield contacts, search, place / "outbox"
+    await contacts.aclose()
+    await search.aclose()
+
+
+async def run(sample: Sample, world: World, inherited: Inherited) -> None:
+    """Run a sample's code with the capabilities in scope, as the sandbox does."""
+    contacts, search, outbox = world
+    scope = {
+        "contacts": context_local(contacts),
+        "search": context_local(search),
+        "outbox": context_local(Outbox(outbox, files=sample.files)),
+    }
+    code = compile(sample.code.read_text(), sample.code.name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    assert isinstance(code, CodeType)
+    assert code.co_flags & inspect.CO_COROUTINE
+    with inheriting(inherited):
+        await FunctionType(code, scope)()
+
+
+def mails(outbox: Path) -> list[EmailMessage]:
+    if not outbox.exists():
+        return []
+    box = mailbox.Maildir(outbox, create=False)
+    found = [message_from_bytes(box.get_bytes(key), policy=policy.default) for key in box.keys()]
+    box.close()
+    return found
+
+
+SENT = {
+    "board": ("sarah.chen@halden-bikes.example", "weekly-metrics-2025-w19.md"),
+    "clinic": ("s.adeyemi@animal-hospital-lund.example", "xray-report-bruno.md"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(SENT))
+async def test_forked_the_right_file_goes_to_the_right_sarah(name: str, tmp_path: Path):
+    """The same code in two worlds: what "the report" and "Sarah" mean is in the conversation alone."""
+    sample = SAMPLES[name]
+    async with opened(sample, tmp_path) as world:
+        await run(sample, world, Inherited.of(Conversation.load(sample.thread)))
+    (mail,) = mails(tmp_path / "outbox")
+    (attached,) = mail.iter_attachments()
+    assert (mail["To"].addresses[0].addr_spec, attached.get_filename()) == SENT[name]
+
+
+@pytest.mark.parametrize("name", sorted(SENT))
+async def test_cold_nothing_is_sent(name: str, tmp_path: Path):
+    """The first question already cannot be told, and says between which."""
+    sample = SAMPLES[name]
+    async with opened(sample, tmp_path) as world:
+        with pytest.raises(NeedsClarification) as caught:
+            await run(sample, world, Inherited.cold())
+    assert caught.value.question == 'Which one is meant by "the report"?'
+    assert len(caught.value.options) > 2
+    assert mails(tmp_path / "outbox") == []
+
+
+@pytest.mark.parametrize("name", sorted(SENT))
+async def test_cold_neither_sarah_is_taken(name: str, tmp_path: Path):
+    """Each of the two is named as an option."""
+    async with opened(SAMPLES[name], tmp_path) as (contacts, _, _):
+        with pytest.raises(NeedsClarification) as caught:
+            await contacts.ask("Sarah's address", inherited=Inherited.cold())
+    assert len(caught.value.options) == 2
+    assert all("Sarah" in option for option in caught.value.options)
+
+
+def exchanged(sample: Sample, one: str, other: str) -> Inherited:
+    """A sample's conversation in which two names have changed places."""
+    text = sample.thread.read_text()
+    assert one in text
+    assert other in text
+    swapped = text.replace(one, "\0").replace(other, one).replace("\0", other)
+    return Inherited.of(Conversation.from_json(json.loads(swapped)))
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "other", "question", "answer"),
+    [
+        ("board", "Sarah Chen in finance", "Sarah Lindqvist in design", "Sarah's address", "Sarah Lindqvist"),
+        ("clinic", "Adeyemi", "Whitlock", "Sarah's address", "Sarah Whitlock"),
+        ("renovation", "Hagen", "Riedel", "Tom", "Tom Riedel"),
+    ],
+)
+async def test_who_it_is_follows_the_conversation(  # noqa: PLR0917
+    name: str, one: str, other: str, question: str, answer: str, tmp_path: Path
+):
+    """If the two change places in what was said, the answer changes: no rule knows the sample."""
+    sample = SAMPLES[name]
+    async with opened(sample, tmp_path) as (contacts, _, _):
+        assert (await contacts.ask(question, inherited=exchanged(sample, one, other))).name == answer
+
+
+@pytest.mark.parametrize(
+    ("name", "one", "other", "question", "answer"),
+    [
+        ("board", "metrics report", "incident report", "the report", "operations/incident-report-2025-05-06.md"),
+        ("renovation", "oak", "beech", "the offer", "offers/offer-kitchen-oak.md"),
+    ],
+)
+async def test_which_file_it_is_follows_the_conversation(  # noqa: PLR0917
+    name: str, one: str, other: str, question: str, answer: str, tmp_path: Path
+):
+    """If another file was spoken of, another file is meant."""
+    sample = SAMPLES[name]
+    text = sample.thread.read_text().replace(one, "\0").replace(other, one).replace("\0", other)
+    if name == "board":
+        text = text.replace("weekly incident", "incident").replace("the metrics", "the incident").replace("week 19", "6 May")
+    inherited = Inherited.of(Conversation.from_json(json.loads(text)))
+    async with opened(sample, tmp_path) as (_, search, _):
+        assert (await search.ask(question, inherited=inherited)).path == answer
+
+
+async def test_a_decision_that_was_taken_back_does_not_count(tmp_path: Path):
+    """Oak was chosen first and beech in the end; the joiner made the kitchen's offers."""
+    sample = SAMPLES["renovation"]
+    inherited = Inherited.of(Conversation.load(sample.thread))
+    async with opened(sample, tmp_path) as (contacts, search, _):
+        assert (await search.ask("the offer", inherited=inherited)).path == "offers/offer-kitchen-beech.md"
+        assert (await contacts.ask("Tom", inherited=inherited)).name == "Tom Hagen"
+        for ask in (search.ask, contacts.ask):
+            with pytest.raises(NeedsClarification):
+                await _asked(ask, "the offer" if ask == search.ask else "Tom")
+
+
+async def _asked(ask: Callable[..., Awaitable[object]], question: str) -> object:
+    return await ask(question, inherited=Inherited.cold())
+
+
+@pytest.mark.parametrize("sample", SAMPLES.values(), ids=list(SAMPLES))
+async def test_samples_are_whole(sample: Sample, tmp_path: Path):
+    """Every file can be read, every contact can be written to, and the conversation is recognised."""
+    async with opened(sample, tmp_path) as (contacts, search, _):
+        assert search.indexed.left_out == ()
+        assert search.indexed.added >= 12
+        assert all(contact.email for contact in await contacts.find(""))
+    assert len(read_cards(sample.contacts.read_bytes())) >= 8
+    assert Conversation.load(sample.thread).length >= 10
+
+
+def test_the_shapes_differ_between_the_samples():
+    """Between them they show three shapes of conversation and both versions of vCard."""
+    threads = {name: json.loads(sample.thread.read_text()) for name, sample in SAMPLES.items()}
+    assert "tool_calls" in json.dumps(threads["board"])
+    assert "tool_use" in json.dumps(threads["clinic"])
+    assert "function_call_output" in json.dumps(threads["renovation"])
+    for sample in SAMPLES.values():
+        text = sample.contacts.read_text()
+        assert "VERSION:3.0" in text
+        assert "VERSION:4.0" in text
+
+
+def test_no_rule_knows_a_sample():
+    """No name, file or subject of a sample occurs in the code that resolves it."""
+    package = Path(host.__file__).parent
+    places = ("models", "loop", "contacts", "search")
+    code = "\n".join(path.read_text() for place in places for path in (package / place).rglob("*.py"))
+    for word in ("Sarah", "Chen", "Lindqvist", "metrics", "Halden", "Adeyemi", "Bruno", "Hagen", "beech", "kitchen"):
+        assert word.lower() not in code.lower().replace('"sarah finance"', "").replace('"sarah\'s address"', "")
