@@ -14,10 +14,11 @@ Rules:
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 import time
 from asyncio.tasks import _swap_current_task  # type: ignore[attr-defined]
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from types import ModuleType
 from typing import Any, Final
 
@@ -50,7 +51,19 @@ from guest_stdlib.scope import Scope
 
 __all__ = ["Guest"]
 
+_FRAMES: Final = 500
 _DEADLOCKS: Final = 1000  # a cell that goes on waiting for nothing after so many errors is given up
+
+
+@contextlib.contextmanager
+def _room_on_the_stack() -> Iterator[None]:
+    """Let the agent's recursion limit be no reason to break off in the middle of a turn."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit + _FRAMES)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 class Guest:
@@ -81,6 +94,7 @@ class Guest:
             wait=self._wait, in_flight=self.calls.in_flight, reached=self._reached, clock=clock
         )
         self.loop.report = self._report
+        self.calls.loop = self.loop
         self.loop.adopt = self.unawaited.discard
         self.interrupts = Interrupts(
             loop=self.loop,
@@ -121,7 +135,8 @@ class Guest:
 
     def _exchange(self, wake: float | None) -> None:
         """Say what is wanted and take the answer, on the native stack."""
-        self._take(self._ask_host(self._rest(Via.EXCHANGE, wake)))
+        with _room_on_the_stack():
+            self._take(self._ask_host(self._rest(Via.EXCHANGE, wake)))
 
     def _wait(self) -> None:
         self._exchange(self.loop.wake())
@@ -160,8 +175,9 @@ class Guest:
 
     def _ask(self) -> Cancel:
         """Ask the host why it interrupts."""
-        self.console.flush()
-        self._channel.receive(self._ask_host(self._channel.ask()))
+        with _room_on_the_stack():
+            self.console.flush()
+            self._channel.receive(self._ask_host(self._channel.ask()))
         event = self._channel.next_event()
         assert isinstance(event, Cancel)
         return event
@@ -291,7 +307,7 @@ class Guest:
         delegates: bool,
     ) -> CallFuture:
         """Make a call: its answer, to be awaited."""
-        future = self.calls.start(path, args, kwargs, context, self._token if delegates else None, self.loop)
+        future = self.calls.start(path, args, kwargs, context, self._token if delegates else None)
         if self.interrupts.late:
             future.cancel()
             self.interrupts.catch_up()

@@ -53,6 +53,7 @@ class Calls:
         self._send = send
         self._failure = failure
         self._number = 0
+        self.loop: asyncio.AbstractEventLoop | None = None
         self.in_flight: dict[int, CallFuture] = {}
         self.limit = sys.maxsize  # calls of one cell, refused ones included
         self.made = 0
@@ -66,7 +67,6 @@ class Calls:
         kwargs: Mapping[str, object],
         context: Context | None,
         token: str | None,
-        loop: asyncio.AbstractEventLoop,
     ) -> CallFuture:
         """Make a call. What cannot be sent raises here, and so does a call beyond the limit."""
         self.count()
@@ -78,7 +78,7 @@ class Calls:
         except Unsendable as problem:
             raise TypeError(f"{path}: {problem}") from None
         self._number = number
-        future = CallFuture(loop=loop)
+        future = CallFuture(loop=self.loop)
         future.calls = self
         future.number = number
         self.in_flight[number] = future

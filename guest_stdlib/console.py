@@ -88,14 +88,18 @@ class Stream(io.TextIOBase):
         """Send what was kept back."""
         if not self._parts:
             return
-        text = self._parts[0] if len(self._parts) == 1 else "".join(self._parts)
-        self._parts.clear()
+        parts, self._parts = self._parts, []
         self._sent += self._lines
         self._size = self._lines = 0
-        if not text.isascii():
-            text = text.encode("utf-8", "backslashreplace").decode("utf-8")
-        for start in range(0, len(text), _LARGEST):
-            self._send(self._stream, text[start : start + _LARGEST])
+        try:
+            text = "".join(parts)
+            if not text.isascii():
+                text = text.encode("utf-8", "backslashreplace").decode("utf-8")
+            for start in range(0, len(text), _LARGEST):
+                self._send(self._stream, text[start : start + _LARGEST])
+        except BaseException:  # the stack is too deep, say: what was written is not lost
+            self._parts[:0] = parts
+            raise
 
     def new_cell(self) -> None:
         """The lines of the next cell cross one by one again."""

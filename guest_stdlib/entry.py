@@ -16,7 +16,7 @@ from typing import Final
 
 from guest_stdlib.archive import Archive
 
-__all__ = ["BakingFailed", "WitWorld"]
+__all__ = ["WitWorld"]
 
 STDLIB, BINDINGS, RUNTIME = "/python", "/world", "/bundled"  # what componentize-py brings along, where it mounts it
 APP, BAKED = "/0", "/1"  # the folders that the build gives it
@@ -35,10 +35,6 @@ COMMON: Final = """
 """
 
 
-class BakingFailed(Exception):
-    """A baked package does not import. The build reads this message off the tool's output."""
-
-
 def fill() -> Archive:
     """An archive of all that there is."""
     archive = Archive()
@@ -49,29 +45,14 @@ def fill() -> Archive:
     return archive
 
 
-def import_baked(archive: Archive) -> None:
-    """Import the packages that the build put in. Raises `BakingFailed`."""
-    import json
-
-    for package in json.loads(archive.get_data(f"{APP}/baked.json")):
-        for module in package["modules"]:
-            try:
-                importlib.import_module(module)
-            except BaseException as error:
-                said = f"{type(error).__name__}: {error}".replace("\n", " ")
-                raise BakingFailed(
-                    f"{package['name']} {package['version']}: its module {module} does not import ({said})"
-                ) from error
-
-
 ARCHIVE = fill()
 ARCHIVE.install()
 for name in COMMON.split():
     importlib.import_module(name)
-import_baked(ARCHIVE)
 
-from guest_stdlib import app, barriers, settling, warming  # noqa: E402 - from the archive
+from guest_stdlib import app, baking, barriers, settling, warming  # noqa: E402 - from the archive
 
+baking.import_packages(ARCHIVE.get_data(f"{APP}/baked.json"))
 warming.warm()
 wit_world = importlib.import_module("wit_world")  # generated from guest.wit
 

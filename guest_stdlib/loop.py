@@ -24,9 +24,10 @@ import time
 import weakref
 from asyncio.tasks import _swap_current_task  # type: ignore[attr-defined]
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Sized
-from typing import Any, Final, Never
+from typing import Any, Final
 
 from guest_stdlib.pending import PendingCall
+from guest_stdlib.refusals import refuse
 
 __all__ = ["DEADLOCK", "Loop", "TooManyTasks", "answer"]
 
@@ -44,6 +45,10 @@ class TooManyTasks(RuntimeError):
     """More tasks are alive than the session allows. Agent code may catch it; left alone it ends the cell as a limit."""
 
     failure_kind: Final = "limit"
+
+
+def _make_task(loop: asyncio.AbstractEventLoop, coro: Any, **options: Any) -> asyncio.Task[Any]:
+    return asyncio.Task(coro, loop=loop, **options)
 
 
 async def answer(call: Awaitable[Any]) -> Any:
@@ -112,7 +117,7 @@ class Loop(asyncio.AbstractEventLoop):
                     continue
                 return
             for _ in range(len(ready)):
-                if not ready:  # a callback that blocked ran the others
+                if self.interrupted or not ready:  # a callback that blocked ran the others
                     break
                 handle = ready.popleft()
                 if not handle._cancelled:
@@ -289,12 +294,8 @@ class Loop(asyncio.AbstractEventLoop):
         if type(coro) is PendingCall:
             self.adopt(coro)
             coro = answer(coro)
-        make = self._factory
-        task: asyncio.Task[T]
-        if make is None:
-            task = asyncio.Task(coro, loop=self, **options)  # type: ignore[arg-type]
-        else:
-            task = make(self, coro, **options)  # type: ignore[assignment]
+        make = self._factory or _make_task
+        task: asyncio.Task[T] = make(self, coro, **options)  # type: ignore[assignment]
         if not task.done():
             self.tasks[task] = None
             task.add_done_callback(self._ended)
@@ -345,30 +346,4 @@ class Loop(asyncio.AbstractEventLoop):
         """Nothing."""
 
 
-_REFUSED: Final = {
-    "there are no threads here; call the function directly": "run_in_executor set_default_executor",
-    "there is no network here; what is outside is reached through the capabilities in scope": (
-        "create_connection create_server create_datagram_endpoint create_unix_connection create_unix_server getaddrinfo "
-        "getnameinfo start_tls sendfile connect_accepted_socket sock_recv sock_recv_into sock_recvfrom "
-        "sock_recvfrom_into sock_sendall sock_sendto sock_connect sock_accept sock_sendfile"
-    ),
-    "no processes can be started here; do the work in Python": "subprocess_exec subprocess_shell",
-    "there are no file descriptors to watch here": (
-        "add_reader remove_reader add_writer remove_writer connect_read_pipe connect_write_pipe"
-    ),
-    "signals belong to the sandbox": "add_signal_handler remove_signal_handler",
-}
-
-
-def _refuse(name: str, reason: str) -> None:
-    def refused(*_: object, **__: object) -> Never:
-        raise RuntimeError(f"{name} cannot work: {reason}.")
-
-    refused.__name__ = name
-    refused.__doc__ = "Refused, with the reason."
-    setattr(Loop, name, refused)
-
-
-for _reason, _names in _REFUSED.items():
-    for _name in _names.split():
-        _refuse(_name, _reason)
+refuse(Loop)

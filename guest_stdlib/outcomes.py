@@ -22,7 +22,7 @@ from zoneinfo import ZoneInfo
 from guest_stdlib import failures, results
 from guest_stdlib.channel.budget import CodecLimits
 from guest_stdlib.channel.errors import TooLarge, Unsendable
-from guest_stdlib.channel.events import Cancel, Done, Failed
+from guest_stdlib.channel.events import Cancel, Done, Failed, Failure
 from guest_stdlib.channel.values import Opaque
 from guest_stdlib.running import Running, left_normally
 from guest_stdlib.scope import Scope
@@ -47,7 +47,9 @@ def tell(
     if running.error is None or left_normally(running.error):
         _done(running, scope, put, notices, limits)
     else:
-        _failed(running, scope, put, notices, unawaited, stop)
+        hint = scope.hint(running.error, running.notice, unawaited)
+        failure = failures.record(running.error, scope.sources, filename=running.filename, stop=stop, hint=hint)
+        _failed(running, failure, put, notices)
 
 
 def _done(running: Running, scope: Scope, put: Put, notices: tuple[str, ...], limits: CodecLimits) -> None:
@@ -83,24 +85,14 @@ def _why(problem: Unsendable) -> str:
     return f"`_{where}` {problem.problem}" if where else f"it {problem.problem}"
 
 
-def _failed(
-    running: Running,
-    scope: Scope,
-    put: Put,
-    notices: tuple[str, ...],
-    unawaited: Sequence[str],
-    stop: Cancel | None,
-) -> None:
-    error = running.error
-    assert error is not None
-    hint = scope.hint(error, running.notice, unawaited)
-    failure = failures.record(error, scope.sources, filename=running.filename, stop=stop, hint=hint)
-    if isinstance(error, SystemExit):
-        failure = dataclasses.replace(failure, message=f"The code ended itself with sys.exit({error.code!r}).")
+def _failed(running: Running, failure: Failure, put: Put, notices: tuple[str, ...]) -> None:
+    if isinstance(running.error, SystemExit):
+        message = f"The code ended itself with sys.exit({running.error.code!r})."
+        failure = dataclasses.replace(failure, message=failures.shortened(message, 1000))
     failed = Failed(cell=running.number, failure=failure, notices=notices, rejected=running.rejected)
     try:
         put(failed)
-    except Unsendable:  # fields that the host does not take
+    except Unsendable:  # fields that are too much
         put(dataclasses.replace(failed, failure=dataclasses.replace(failure, fields={})))
 
 

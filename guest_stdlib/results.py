@@ -40,7 +40,8 @@ class Shortened:
 
 def shorten(value: object, handle: str, *, size: int, items: int, depth: int) -> object:
     """A value of at most `size` bytes, `items` items and `depth` levels; `handle` is the expression for the whole."""
-    return _Shortening(size // 2, items // 2).fit(value, handle, min(_DEPTH, depth // 2))
+    levels = max(0, (depth - 3) // 2)  # each level may become two, a `Shortened` and its head
+    return _Shortening(size // 2, items // 2).fit(value, handle, min(_DEPTH, levels))
 
 
 def notice(value: object, problem: str) -> str:
@@ -69,7 +70,7 @@ class _Shortening:
         if kind is list or kind is tuple:
             return self._sequence(value, handle, depth)
         if kind is set or kind is frozenset:
-            return self._set(value, handle)
+            return self._set(value, handle, depth)
         if kind is dict:
             return self._dict(value, handle, depth)
         if kind is int and value.bit_length() > 8 * max(0, self.size):
@@ -108,8 +109,9 @@ class _Shortening:
                 head.append(self.fit(element, f"{handle}[{number}]", depth - 1))
         return self._prefix(value, head if isinstance(value, list) else tuple(head), handle, handle)
 
-    def _set(self, value: set[Any] | frozenset[Any], handle: str) -> object:
-        head = [element for element in self._elements(value) if self._take(len(element) if type(element) is str else 0)]
+    def _set(self, value: set[Any] | frozenset[Any], handle: str, depth: int) -> object:
+        elements = self._elements(value) if depth else ()
+        head = [element for element in elements if self._take(len(element) if type(element) is str else 0)]
         return self._prefix(value, type(value)(head), handle, f"list({handle})")
 
     def _dict(self, value: dict[Any, Any], handle: str, depth: int) -> object:

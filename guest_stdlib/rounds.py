@@ -142,20 +142,30 @@ def _used(call: ast.Call) -> set[str]:
     return _names([*call.args, *call.keywords], ast.Load)
 
 
+def _decided(statement: ast.stmt) -> set[str]:
+    """The names by which a statement decides what to do."""
+    tests = (getattr(node, "test", None) or getattr(node, "subject", None) for node in _within([statement]))
+    return _names((test for test in tests if test is not None), ast.Load)
+
+
+def _paced(body: Block) -> bool:
+    """Whether the turns of a loop are kept apart on purpose."""
+    calls = (node.func for node in _within(body) if isinstance(node, ast.Call))
+    return any(ast.unparse(function).rpartition(".")[2] == "sleep" for function in calls)
+
+
 def _independent(loop: ast.For) -> bool:
-    """Whether no turn of a loop needs one before it: no call uses a name that a turn changes before it sets it itself."""
-    if any(isinstance(node, ast.Break | ast.Return) for node in _within(loop.body)):
+    """Whether no turn of a loop needs one before it: no call or decision uses a name that one before may have set."""
+    body = loop.body
+    if any(isinstance(node, ast.Break | ast.Return) for node in _within(body)) or _paced(body):
         return False
-    changed: set[str] = set()
-    for statement in loop.body:
-        changed |= _changed(statement)
-    fresh = _names([loop.target], ast.Store)
-    for statement in loop.body:
-        for call in _calls([statement]):
-            if _used(call) & (changed - fresh):
-                return False
-        if isinstance(statement, ast.Assign | ast.AnnAssign) and not _names([statement], ast.Load) & (changed - fresh):
-            fresh |= _names([statement], ast.Store)
+    carried = set().union(*map(_changed, body)) - _names([loop.target], ast.Store)
+    for statement in body:
+        used = _decided(statement).union(*map(_used, _calls([statement])))
+        if used & carried:
+            return False
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and not _names([statement], ast.Load) & carried:
+            carried -= _names([statement], ast.Store)  # from here on it is this turn's own
     return True
 
 

@@ -1,8 +1,8 @@
 """`asyncio.run` and its relatives where a loop already runs: they work, on the native stack.
 
 Scripts that models write end in `asyncio.run(main())`, at top level or inside async code. CPython refuses that while
-a loop runs, and here one always does. So these names run their coroutine on the session's loop and block until it is done.
-What was started within ends with it, as under CPython: its tasks are told by the context that they inherit.
+a loop runs, and here one always does. So these names run their coroutine on the session's loop and block until it is
+done. What was started within ends with it, as under CPython: its tasks are told by the context that they inherit.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class Runner:
         """Run a coroutine to its end and return its result."""
         own = self._own_context()
         loop = _session_loop()
-        return loop.run_until_complete(loop.create_task(_coroutine(coro), context=context or own))
+        task: asyncio.Task[T] = loop.create_task(_coroutine(coro), context=context or own)
+        return loop.run_until_complete(task)
 
     def close(self) -> None:
         """End the tasks that were started within."""

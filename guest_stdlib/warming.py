@@ -109,7 +109,7 @@ OPEN: Final = (
     "import csv, io\nlist(csv.DictReader(io.StringIO('a,b\\n1,2\\n')))",
     "from enum import Enum\n\nclass Colour(Enum):\n    RED = 1\n\nColour.RED.name",
     (
-        "from typing import Any\nimport itertools, functools, textwrap, pathlib, urllib.parse, base64, hashlib, string\n"
+        "from typing import Any\nimport functools, itertools, pathlib, urllib.parse, base64, hashlib, string\n"
         "hashlib.sha256(b'x').hexdigest()[:8]"
     ),
     "import sys\nprint('warned', file=sys.stderr)\nopen('/etc/passwd')",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 import trio
@@ -206,13 +207,13 @@ class Interpreter:
         """Output events, taken at once."""
         for event in self._receive(frame, Via.EMIT):
             if isinstance(event, Output):
-                self._line.call_soon(self._output, event.stream, event.text)
+                self._line.call_soon(partial(self._output, event.stream, event.text))
 
     def output(self, stream: str, data: bytes) -> None:
         """Raw output; a character may come in two pieces."""
         text = self._decoders[stream].decode(data)
         if text:
-            self._line.call_soon(self._output, stream, text)
+            self._line.call_soon(partial(self._output, stream, text))
 
     def exchange(self, frame: bytes) -> bytes:
         """A blocking call. `Interrupted` is answered here; everything else by trio."""

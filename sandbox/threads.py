@@ -11,6 +11,8 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
+import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -24,6 +26,8 @@ __all__ = ["Answered", "Asked", "Line", "on_guest_thread"]
 
 STACK: Final = GUEST_STACK + (16 << 20)
 IDLE_SECONDS: Final = 10.0
+MOMENT: Final = 0.0003  # seconds
+FAIR: Final = 0.002  # seconds
 
 _places: trio.lowlevel.RunVar[trio.CapacityLimiter] = trio.lowlevel.RunVar("branchpoint_places")
 _idle: list[_Worker] = []
@@ -34,8 +38,7 @@ class _Worker:
     """A thread that does one job after another and goes away when there has been none for a while."""
 
     def __init__(self) -> None:
-        self._wake = threading.Lock()
-        self._wake.acquire()
+        self._wake = _closed_lock()
         self._job: Callable[[], None] | None = None
         with _starting:  # the stack size is a setting of the whole process
             before = threading.stack_size(STACK)
@@ -88,16 +91,23 @@ class Asked[Question]:
 
 
 class Line[Result, Question, Reply]:
-    """One guest's line. From trio: `run` a job, `answer` what it asks; both return what comes next. From the job:
-    `ask`.
+    """One guest's line. From trio: `run` a job, `answer` its question; both return what comes next. From the job: `ask`.
+
+    Most jobs are over in less time than it takes trio to go to sleep and be woken. So trio first waits for a moment
+    (`MOMENT`) on the spot, and only then lets its other tasks run. It never goes on like that for long (`FAIR`).
     """
 
     def __init__(self) -> None:
         self._task: trio.lowlevel.Task | None = None
         self._token: trio.lowlevel.TrioToken | None = None
         self._reply: Reply | None = None
-        self._replied = threading.Lock()
-        self._replied.acquire()
+        self._replied = _closed_lock()
+        self._change = threading.Lock()
+        self._said: Answered[Result] | Asked[Question] | None = None
+        self._quick = _closed_lock()  # opened when something was said while trio waited on the spot
+        self._asleep = False
+        self._yielded = 0.0
+        self._soon: deque[Callable[[], object]] = deque()
         self.asking = False
 
     # From trio
@@ -105,8 +115,8 @@ class Line[Result, Question, Reply]:
     async def run(
         self, job: Callable[[], Result], *, on_cancel: Callable[[], None]
     ) -> Answered[Result] | Asked[Question]:
-        """Run `job` on a guest thread until it ends or asks. A cancellation only calls `on_cancel`: the job must end
-        by itself.
+        """Run `job` on a guest thread until it ends or asks. A cancellation only calls `on_cancel`: the job must end by
+        itself.
         """
         self._token = trio.lowlevel.current_trio_token()
         await self._take_place()
@@ -136,21 +146,52 @@ class Line[Result, Question, Reply]:
         try:
             places.acquire_on_behalf_of_nowait(self)
         except trio.WouldBlock:
-            with trio.CancelScope(
-                shield=True
-            ):  # a wait for other guests' steps, each of which is bounded by its limits
+            with trio.CancelScope(shield=True):  # a wait for other guests' steps, each of which is bounded by limits
                 await places.acquire_on_behalf_of(self)
 
     async def _hear(self, on_cancel: Callable[[], None]) -> Answered[Result] | Asked[Question]:
+        try:
+            said = self._heard_at_once() or await self._heard_later(on_cancel)
+        finally:
+            _places_here().release_on_behalf_of(self)
+        self.asking = isinstance(said, Asked)
+        self._run_soon()
+        if (now := time.perf_counter()) - self._yielded > FAIR:
+            self._yielded = now
+            await trio.lowlevel.cancel_shielded_checkpoint()
+        return said
+
+    def _heard_at_once(self) -> Answered[Result] | Asked[Question] | None:
+        if not self._quick.acquire(timeout=MOMENT):
+            with self._change:
+                if self._said is None:
+                    self._asleep = True
+                    return None
+            self._quick.acquire()  # it was said between the two: the lock is open
+        said, self._said = self._said, None
+        return said
+
+    async def _heard_later(self, on_cancel: Callable[[], None]) -> Answered[Result] | Asked[Question]:
         def abort(_raise: object) -> trio.lowlevel.Abort:
             on_cancel()
             return trio.lowlevel.Abort.FAILED
 
         self._task = trio.lowlevel.current_task()
+        self._yielded = time.perf_counter()
         said: Answered[Result] | Asked[Question] = await trio.lowlevel.wait_task_rescheduled(abort)
-        _places_here().release_on_behalf_of(self)
-        self.asking = isinstance(said, Asked)
         return said
+
+    def _wake(self) -> None:
+        """Something was said while trio slept."""
+        self._run_soon()
+        task, self._task = self._task, None
+        said, self._said, self._asleep = self._said, None, False
+        if task is not None:
+            trio.lowlevel.reschedule(task, outcome.Value(said))
+
+    def _run_soon(self) -> None:
+        while self._soon:
+            self._soon.popleft()()
 
     # From the job's thread
 
@@ -161,21 +202,27 @@ class Line[Result, Question, Reply]:
         reply, self._reply = self._reply, None
         return reply
 
-    def call_soon(self, function: Callable[..., object], *args: object) -> None:
+    def call_soon(self, function: Callable[[], object]) -> None:
         """Have trio call this, in order with everything else that comes over the line."""
+        self._soon.append(function)
         if self._token is not None:
-            self._token.run_sync_soon(function, *args)
+            self._token.run_sync_soon(self._run_soon)
 
     def _post(self, said: Answered[Result] | Asked[Question]) -> None:
-        if self._token is None:
-            raise RuntimeError("a job outside of a line")
-        with contextlib.suppress(trio.RunFinishedError):  # the run is gone, and with it whoever waited
-            self._token.run_sync_soon(self._deliver, said)
+        with self._change:
+            self._said = said
+            if not self._asleep:
+                self._quick.release()
+                return
+        if self._token is not None:
+            with contextlib.suppress(trio.RunFinishedError):  # the run is gone, and with it whoever waited
+                self._token.run_sync_soon(self._wake)
 
-    def _deliver(self, said: Answered[Result] | Asked[Question]) -> None:
-        task, self._task = self._task, None
-        if task is not None:
-            trio.lowlevel.reschedule(task, outcome.Value(said))
+
+def _closed_lock() -> threading.Lock:
+    lock = threading.Lock()
+    lock.acquire()
+    return lock
 
 
 async def on_guest_thread[Made](job: Callable[[], Made]) -> Made:

@@ -132,7 +132,13 @@ class Session:
         return future
 
     def block(self, awaitable: Awaitable[object]) -> object:
-        return self.loop.run_until_complete(awaitable)
+        if asyncio._get_running_loop() is self.loop:
+            return self.loop.run_until_complete(awaitable)
+        self.loop.install()
+        try:
+            return self.loop.run_until_complete(awaitable)
+        finally:
+            self.loop.uninstall()
 
     def rejected(self) -> None:
         self.refused += 1

@@ -200,6 +200,14 @@ def test_doubling_ends_at_the_budget() -> None:
             Codec(end=end).encode([Return(call=1, value=doubling())])
 
 
+def test_nested_dicts_with_odd_keys_are_written_once() -> None:
+    """Each level is looked at once, however deep they nest."""
+    value: Any = None
+    for _ in range(90):
+        value = {"inner": value, (1,): None}
+    assert Codec(CodecLimits(items=1000)).encode([Return(call=1, value=value)])
+
+
 @pytest.mark.parametrize("end", End)
 def test_a_cycle_through_a_large_container_is_named(end: End) -> None:
     """The fast lane gives up on it, and the other way finds out what it is."""

@@ -44,7 +44,9 @@ def test_a_coroutine_runs_to_its_end_where_it_is_called(call):
 
 def test_calls_made_while_blocking_are_one_round_too():
     """Blocking says what a step would have said."""
-    got = run(cell("async def main():\n    return await asyncio.gather(*[lookup(i) for i in range(9)])\nasyncio.run(main())"))
+    got = run(
+        cell("async def main():\n    return await asyncio.gather(*[lookup(i) for i in range(9)])\nasyncio.run(main())")
+    )
     assert got.value == list(range(9))
     assert [len(paths) for paths in got.rounds] == [9]
 
@@ -121,12 +123,17 @@ def test_an_exception_comes_out_of_asyncio_run():
 def test_a_function_that_was_not_called_is_named():
     """asyncio.run(main) without parentheses says what to write."""
     failure = run(cell("async def main(): ...\nasyncio.run(main)")).failure
-    assert (failure.type, failure.message) == ("TypeError", "asyncio.run takes a coroutine, not function: write asyncio.run(main())")
+    assert (failure.type, failure.message) == (
+        "TypeError",
+        "asyncio.run takes a coroutine, not function: write asyncio.run(main())",
+    )
 
 
 def test_a_blocking_call_gives_its_answer():
     """In plain functions, comprehensions and sort keys."""
-    got = run("def key(name):\n    return contacts.find.blocking(name)\nsorted('cab', key=key), [contacts.find.blocking(n) for n in 'xy']")
+    got = run(
+        "def key(name):\n    return contacts.find.blocking(name)\nsorted('cab', key=key), [contacts.find.blocking(n) for n in 'xy']"
+    )
     assert got.value == (["a", "b", "c"], ["x", "y"])
 
 
@@ -191,8 +198,12 @@ def test_run_forever_runs_until_stop():
 def test_a_blocking_run_that_nothing_can_end_names_the_deadlock():
     """It does not wait for the wall clock."""
     with session(_hold) as guest:
-        failure = guest.run(cell("loop = asyncio.get_event_loop()\nloop.run_until_complete(loop.create_future())")).failure
-    assert failure.message == "This waits for something that will never come: no call is on its way, and no timer is set."
+        failure = guest.run(
+            cell("loop = asyncio.get_event_loop()\nloop.run_until_complete(loop.create_future())")
+        ).failure
+    assert (
+        failure.message == "This waits for something that will never come: no call is on its way, and no timer is set."
+    )
 
 
 def _hold(_):

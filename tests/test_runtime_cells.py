@@ -109,7 +109,10 @@ def test_dataclasses_pickle_and_type_hints_find_the_agents_classes():
 def test_a_future_import_lasts():
     """`from __future__ import annotations` holds for the later cells of the session."""
     with session() as guest:
-        assert guest.run("from __future__ import annotations\ndef f(x: Nowhere): ...\nf.__annotations__['x']").value == "Nowhere"
+        assert (
+            guest.run("from __future__ import annotations\ndef f(x: Nowhere): ...\nf.__annotations__['x']").value
+            == "Nowhere"
+        )
         assert guest.run("def g(x: Nowhere): ...\ng.__annotations__['x']").value == "Nowhere"
 
 
@@ -190,7 +193,10 @@ def test_an_assignment_at_the_end_gives_its_value(source, value, target):
     """The value that a last assignment assigns is the cell's value, and `_`."""
     with session() as guest:
         got = guest.run(source)
-        assert (got.value, got.notices) == (value, (f"The cell ends with an assignment; its value is that of `{target}`.",))
+        assert (got.value, got.notices) == (
+            value,
+            (f"The cell ends with an assignment; its value is that of `{target}`.",),
+        )
         assert guest.run("_").value == value
         assert guest.run("'__assigned__' in globals()").value is False
 

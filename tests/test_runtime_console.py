@@ -22,7 +22,11 @@ from tests.runtime_session import run, session
         ("import sys, os\nos.write(sys.stdout.fileno(), b'x')", "x", ""),
         ("import sys\nsys.stdout.writelines(['a', 'b'])", "ab", ""),
         ("import sys\nprint('x', file=sys.stdout, flush=True)", "x\n", ""),
-        ("import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()) as f:\n    print('in')\nprint(f.getvalue())", "in\n\n", ""),
+        (
+            "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()) as f:\n    print('in')\nprint(f.getvalue())",
+            "in\n\n",
+            "",
+        ),
         ("import pprint\npprint.pprint({'a': 1})", "{'a': 1}\n", ""),
     ],
 )
@@ -60,7 +64,9 @@ def test_output_is_with_the_host_before_a_call_is():
     """Nobody asks a person before showing what leads to the question."""
     seen = []
     with session(lambda call: seen.append(guest.ended.stdout)) as guest:
-        guest.run("import sys\nsys.stdout.write('half a line')\nawait lookup(1)\nsys.stdout.write('more')\nlookup.blocking(2)")
+        guest.run(
+            "import sys\nsys.stdout.write('half a line')\nawait lookup(1)\nsys.stdout.write('more')\nlookup.blocking(2)"
+        )
     assert seen == ["half a line", "half a linemore"]
 
 

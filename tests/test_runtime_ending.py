@@ -30,7 +30,12 @@ def test_a_task_that_is_left_over_is_cancelled_and_named():
 
 def test_many_tasks_of_one_function_are_one_notice():
     """They are counted."""
-    got = run(cell("async def fetch(n):\n    await lookup(n)\ntasks = [asyncio.create_task(fetch(n)) for n in range(9)]\n'done'"), hold)
+    got = run(
+        cell(
+            "async def fetch(n):\n    await lookup(n)\ntasks = [asyncio.create_task(fetch(n)) for n in range(9)]\n'done'"
+        ),
+        hold,
+    )
     assert got.notices == (
         "9 tasks of fetch() (line 2) were still running when the cell ended, and were cancelled. "
         "Await them in the cell that starts them: await asyncio.gather(...)",
@@ -110,7 +115,11 @@ def test_a_task_that_refuses_to_be_closed_is_dropped():
 
 def test_tasks_left_by_a_cell_that_failed_are_ended_too():
     """The failure is the cell's own, and its children are named."""
-    got = run(cell("async def slow():\n    await asyncio.sleep(60)\nasync def broken():\n    raise ValueError('x')\nawait asyncio.gather(slow(), broken())"))
+    got = run(
+        cell(
+            "async def slow():\n    await asyncio.sleep(60)\nasync def broken():\n    raise ValueError('x')\nawait asyncio.gather(slow(), broken())"
+        )
+    )
     assert (got.failure.type, got.failure.line) == ("ValueError", 5)
     assert [notice.partition(" was still")[0] for notice in got.notices] == ["slow() (line 2)"]
 
@@ -158,7 +167,9 @@ def test_tasks_left_by_a_cell_that_was_interrupted_have_the_limit_too():
 def test_callbacks_and_timers_do_not_outlive_their_cell():
     """Between cells nothing is pending."""
     with session() as guest:
-        guest.run(cell("loop = asyncio.get_event_loop()\nloop.call_later(1, print, 'late')\nloop.call_soon(print, 'soon')\n1"))
+        guest.run(
+            cell("loop = asyncio.get_event_loop()\nloop.call_later(1, print, 'late')\nloop.call_soon(print, 'soon')\n1")
+        )
         assert guest.waits[-1] is None
         got = guest.run(cell("await asyncio.sleep(5)"))
     assert got.stdout == ""
@@ -227,4 +238,6 @@ def test_a_coroutine_on_the_last_line_is_awaited_and_that_is_said():
     assert (got.value, got.notices) == (3, ("main() on line 4 was awaited for you. Write: await main()",))
     got = run(cell("async def main():\n    return await lookup(3)\nasyncio.gather(main(), main())"))
     assert got.value == [3, 3]
-    assert got.notices == ("asyncio.gather(main(), main()) on line 4 was awaited for you. Write: await asyncio.gather(main(), main())",)
+    assert got.notices == (
+        "asyncio.gather(main(), main()) on line 4 was awaited for you. Write: await asyncio.gather(main(), main())",
+    )

@@ -176,7 +176,12 @@ def test_the_agents_exceptions_keep_their_tracebacks():
     """Recording looks at an exception and leaves it as it was."""
     with session() as guest:
         guest.run("try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    kept = e\nraise kept")
-        assert guest.run("depth, t = 0, kept.__traceback__\nwhile t:\n    depth, t = depth + 1, t.tb_next\ndepth > 1").value is True
+        assert (
+            guest.run(
+                "depth, t = 0, kept.__traceback__\nwhile t:\n    depth, t = depth + 1, t.tb_next\ndepth > 1"
+            ).value
+            is True
+        )
 
 
 def test_output_before_a_failure_is_kept():

@@ -85,7 +85,11 @@ def test_a_cancellation_interrupts_running_code_as_cancelled_error():
     """The kind of the failure says that it was no limit."""
     with session() as guest:
         guest.on_interrupt = CANCELLED
-        got = guest.run(cell("try:\n    _thread.interrupt_main()\n    while True: pass\nexcept asyncio.CancelledError:\n    print('c')\n    raise"))
+        got = guest.run(
+            cell(
+                "try:\n    _thread.interrupt_main()\n    while True: pass\nexcept asyncio.CancelledError:\n    print('c')\n    raise"
+            )
+        )
     assert (got.failure.kind, got.failure.type, got.stdout) == ("cancelled", "CancelledError", "c\n")
     assert got.failure.message == "The run was cancelled."
 
@@ -238,7 +242,10 @@ def test_a_stop_is_raised_at_the_await(event, caught, kind):
         raise Hold
 
     with session(answer) as guest:
-        begin(guest, f"try:\n    await lookup('slow')\nexcept {caught} as stop:\n    print(stop, await lookup('told'))\n    raise")
+        begin(
+            guest,
+            f"try:\n    await lookup('slow')\nexcept {caught} as stop:\n    print(stop, await lookup('told'))\n    raise",
+        )
         stop(guest, event)
         got = guest.ended
     assert (got.failure.kind, got.failure.message, got.abandoned) == (kind, event.message, [1])
@@ -291,7 +298,9 @@ def test_a_stop_ends_blocking_waits_too(wait, event):
     """Code that blocks on its native stack hears it as the answer of its exchange."""
     with session(hold) as guest:
         guest.at_rest = lambda _: [event]
-        guest.begin(cell("async def waiting():\n    await lookup('slow')\nother = asyncio.create_task(waiting())\n" + wait))
+        guest.begin(
+            cell("async def waiting():\n    await lookup('slow')\nother = asyncio.create_task(waiting())\n" + wait)
+        )
         if not guest.over:
             stop(guest, event)
         got = guest.ended
@@ -314,7 +323,10 @@ def test_answers_that_came_before_a_stop_are_taken_first():
 def test_code_that_swallows_a_stop_while_waiting_gets_the_next_one():
     """Each Cancel is delivered anew."""
     with session(hold) as guest:
-        begin(guest, "for n in range(2):\n    try:\n        await lookup(n)\n    except TimeLimit:\n        print(n)\nawait lookup(2)")
+        begin(
+            guest,
+            "for n in range(2):\n    try:\n        await lookup(n)\n    except TimeLimit:\n        print(n)\nawait lookup(2)",
+        )
         guest.go_on(CPU)
         guest.go_on(CPU)
         guest.go_on(CPU)

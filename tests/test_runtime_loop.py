@@ -147,7 +147,11 @@ def test_an_answer_to_a_call_that_was_given_up_in_the_same_step_is_dropped():
 def test_many_short_calls_under_long_timeouts_keep_no_timers():
     """A timeout that was not needed does not stay until it would have been due."""
     with session() as guest:
-        guest.run(cell("for n in range(1000):\n    await asyncio.wait_for(lookup(n), 3600)\n    size = len(asyncio.get_running_loop()._timers)"))
+        guest.run(
+            cell(
+                "for n in range(1000):\n    await asyncio.wait_for(lookup(n), 3600)\n    size = len(asyncio.get_running_loop()._timers)"
+            )
+        )
         assert guest.run("size").value < 300
 
 
@@ -214,8 +218,14 @@ def test_an_exception_handler_of_the_agents_gets_what_nobody_awaited():
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("await asyncio.to_thread(print)", "run_in_executor cannot work: there are no threads here; call the function directly."),
-        ("await asyncio.create_subprocess_exec('ls')", "subprocess_exec cannot work: no processes can be started here; do the work in Python."),
+        (
+            "await asyncio.to_thread(print)",
+            "run_in_executor cannot work: there are no threads here; call the function directly.",
+        ),
+        (
+            "await asyncio.create_subprocess_exec('ls')",
+            "subprocess_exec cannot work: no processes can be started here; do the work in Python.",
+        ),
         (
             "await asyncio.open_connection('example.org', 80)",
             "create_connection cannot work: there is no network here; what is outside is reached through the capabilities in scope.",
@@ -254,7 +264,9 @@ def test_a_wait_that_nothing_can_end_fails_at_once(source):
     """A deadlock is an error at the await, not a wall clock running out."""
     failure = run(cell(source)).failure
     assert (failure.type, failure.line) == ("RuntimeError", 2)
-    assert failure.message == "This waits for something that will never come: no call is on its way, and no timer is set."
+    assert (
+        failure.message == "This waits for something that will never come: no call is on its way, and no timer is set."
+    )
 
 
 def test_a_deadlock_may_be_caught():

@@ -101,7 +101,9 @@ def test_mistake_10_a_result_that_is_too_large_is_shortened_with_a_handle():
         assert (got.value.type, got.value.length, got.value.shown) == ("list", 1000, len(got.value.head))
         assert got.value.head[0] == {"n": 0, "text": "x" * 20}
         assert got.value.handle == f"_[{got.value.shown}:{2 * got.value.shown}]"
-        assert got.notices[0].startswith(f"The cell's value is shortened to {got.value.shown} of 1,000 elements, because it has ")
+        assert got.notices[0].startswith(
+            f"The cell's value is shortened to {got.value.shown} of 1,000 elements, because it has "
+        )
         assert got.notices[0].endswith(f"The whole value is in the session; read on with `{got.value.handle}`.")
         assert guest.run(got.value.handle).value[0]["n"] == got.value.shown
 

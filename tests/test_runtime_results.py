@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from guest_stdlib.channel import CodecLimits, Codec, Done, End
+from guest_stdlib.channel import Codec, CodecLimits, Done, End
 from guest_stdlib.channel.values import Opaque, Record
 from guest_stdlib.results import Shortened, notice, shorten
 from tests.runtime_session import run, session
@@ -70,7 +70,9 @@ def test_a_part_that_is_too_large_is_shortened_in_its_place():
         got = guest.run("{'small': 1, 'large': 'x' * 50_000}")
         assert got.value["small"] == 1
         assert got.value["large"].handle.startswith("_['large'][")
-        assert got.notices[0].startswith("Parts of the cell's value are shortened, because `_[\"large\"]` has 50,000 bytes")
+        assert got.notices[0].startswith(
+            'Parts of the cell\'s value are shortened, because `_["large"]` has 50,000 bytes'
+        )
         assert guest.run(got.value["large"].handle).value.startswith("x")
 
 
@@ -88,12 +90,32 @@ def test_a_value_that_is_too_deep_is_shortened_at_the_depth():
 @pytest.mark.parametrize(
     ("source", "type_name", "notice_"),
     [
-        ("(n for n in range(3))", "generator", "The cell's value is a generator, which stays in the session as `_`; its repr was sent."),
-        ("import math\nmath", "module", "The cell's value is a module, which stays in the session as `_`; its repr was sent."),
-        ("print", "builtin_function_or_method", "The cell's value is a builtin_function_or_method, which stays in the session as `_`; its repr was sent."),
+        (
+            "(n for n in range(3))",
+            "generator",
+            "The cell's value is a generator, which stays in the session as `_`; its repr was sent.",
+        ),
+        (
+            "import math\nmath",
+            "module",
+            "The cell's value is a module, which stays in the session as `_`; its repr was sent.",
+        ),
+        (
+            "print",
+            "builtin_function_or_method",
+            "The cell's value is a builtin_function_or_method, which stays in the session as `_`; its repr was sent.",
+        ),
         ("object()", "object", "The cell's value is an object, which stays in the session as `_`; its repr was sent."),
-        ("x = []\nx.append(x)\nx", "list", "The cell's value was sent as its repr, because it contains itself. It is bound to `_`."),
-        ("{'a': [bytearray(b'x')]}", "dict", "The cell's value was sent as its repr, because `_[\"a\"][0]` is a bytearray, which is not copied; send bytes(...) of it. It is bound to `_`."),
+        (
+            "x = []\nx.append(x)\nx",
+            "list",
+            "The cell's value was sent as its repr, because it contains itself. It is bound to `_`.",
+        ),
+        (
+            "{'a': [bytearray(b'x')]}",
+            "dict",
+            'The cell\'s value was sent as its repr, because `_["a"][0]` is a bytearray, which is not copied; send bytes(...) of it. It is bound to `_`.',
+        ),
     ],
 )
 def test_a_value_that_cannot_cross_goes_as_its_repr(source, type_name, notice_):
@@ -114,10 +136,12 @@ def test_a_value_whose_repr_fails_still_gives_an_outcome():
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=300) | st.binary(max_size=300),
-    lambda inner: st.lists(inner, max_size=30)
-    | st.tuples(inner, inner)
-    | st.dictionaries(st.text(max_size=10), inner, max_size=20)
-    | st.frozensets(st.integers(), max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=30)
+        | st.tuples(inner, inner)
+        | st.dictionaries(st.text(max_size=10), inner, max_size=20)
+        | st.frozensets(st.integers(), max_size=20)
+    ),
     max_leaves=60,
 )
 

@@ -1,4 +1,5 @@
-"""The samples: what agent code leaves open, the conversation settles; without it, the loops ask back and nothing happens.
+"""The samples: what agent code leaves open, the conversation settles; without it, the loops ask back and nothing
+happens.
 
 The code runs here in process, through the proxies that stand for capabilities there, so that what is shown is the loops
 and not the sandbox.
@@ -37,9 +38,11 @@ type World = tuple[Contacts, Search, Path]
 async def opened(sample: Sample, place: Path) -> AsyncIterator[World]:
     contacts = open_contacts(sample.contacts)
     search = open_search(sample.files, index=place / "index.sqlite3")
-    yield contacts, search, place / "outbox"
-    await contacts.aclose()
-    await search.aclose()
+    try:
+        yield contacts, search, place / "outbox"
+    finally:
+        await contacts.aclose()
+        await search.aclose()
 
 
 async def run(sample: Sample, world: World, inherited: Inherited) -> None:
@@ -61,7 +64,7 @@ def mails(outbox: Path) -> list[EmailMessage]:
     if not outbox.exists():
         return []
     box = mailbox.Maildir(outbox, create=False)
-    found = [message_from_bytes(box.get_bytes(key), policy=policy.default) for key in box.keys()]
+    found = [message_from_bytes(box.get_bytes(key), policy=policy.default) for key in sorted(box.keys())]
     box.close()
     return found
 
@@ -73,7 +76,7 @@ SENT = {
 
 
 @pytest.mark.parametrize("name", sorted(SENT))
-async def test_forked_the_right_file_goes_to_the_right_sarah(name: str, tmp_path: Path):
+async def test_forked_the_right_file_goes_to_the_right_sarah(name: str, tmp_path: Path) -> None:
     """The same code in two worlds: what "the report" and "Sarah" mean is in the conversation alone."""
     sample = SAMPLES[name]
     async with opened(sample, tmp_path) as world:
@@ -84,7 +87,7 @@ async def test_forked_the_right_file_goes_to_the_right_sarah(name: str, tmp_path
 
 
 @pytest.mark.parametrize("name", sorted(SENT))
-async def test_cold_nothing_is_sent(name: str, tmp_path: Path):
+async def test_cold_nothing_is_sent(name: str, tmp_path: Path) -> None:
     """The first question already cannot be told, and says between which."""
     sample = SAMPLES[name]
     async with opened(sample, tmp_path) as world:
@@ -96,7 +99,7 @@ async def test_cold_nothing_is_sent(name: str, tmp_path: Path):
 
 
 @pytest.mark.parametrize("name", sorted(SENT))
-async def test_cold_neither_sarah_is_taken(name: str, tmp_path: Path):
+async def test_cold_neither_sarah_is_taken(name: str, tmp_path: Path) -> None:
     """Each of the two is named as an option."""
     async with opened(SAMPLES[name], tmp_path) as (contacts, _, _):
         with pytest.raises(NeedsClarification) as caught:
@@ -122,9 +125,9 @@ def exchanged(sample: Sample, one: str, other: str) -> Inherited:
         ("renovation", "Hagen", "Riedel", "Tom", "Tom Riedel"),
     ],
 )
-async def test_who_it_is_follows_the_conversation(  # noqa: PLR0917
+async def test_who_it_is_follows_the_conversation(
     name: str, one: str, other: str, question: str, answer: str, tmp_path: Path
-):
+) -> None:
     """If the two change places in what was said, the answer changes: no rule knows the sample."""
     sample = SAMPLES[name]
     async with opened(sample, tmp_path) as (contacts, _, _):
@@ -138,20 +141,24 @@ async def test_who_it_is_follows_the_conversation(  # noqa: PLR0917
         ("renovation", "oak", "beech", "the offer", "offers/offer-kitchen-oak.md"),
     ],
 )
-async def test_which_file_it_is_follows_the_conversation(  # noqa: PLR0917
+async def test_which_file_it_is_follows_the_conversation(
     name: str, one: str, other: str, question: str, answer: str, tmp_path: Path
-):
+) -> None:
     """If another file was spoken of, another file is meant."""
     sample = SAMPLES[name]
     text = sample.thread.read_text().replace(one, "\0").replace(other, one).replace("\0", other)
     if name == "board":
-        text = text.replace("weekly incident", "incident").replace("the metrics", "the incident").replace("week 19", "6 May")
+        text = (
+            text.replace("weekly incident", "incident")
+            .replace("the metrics", "the incident")
+            .replace("week 19", "6 May")
+        )
     inherited = Inherited.of(Conversation.from_json(json.loads(text)))
     async with opened(sample, tmp_path) as (_, search, _):
         assert (await search.ask(question, inherited=inherited)).path == answer
 
 
-async def test_a_decision_that_was_taken_back_does_not_count(tmp_path: Path):
+async def test_a_decision_that_was_taken_back_does_not_count(tmp_path: Path) -> None:
     """Oak was chosen first and beech in the end; the joiner made the kitchen's offers."""
     sample = SAMPLES["renovation"]
     inherited = Inherited.of(Conversation.load(sample.thread))
@@ -168,7 +175,7 @@ async def _asked(ask: Callable[..., Awaitable[object]], question: str) -> object
 
 
 @pytest.mark.parametrize("sample", SAMPLES.values(), ids=list(SAMPLES))
-async def test_samples_are_whole(sample: Sample, tmp_path: Path):
+async def test_samples_are_whole(sample: Sample, tmp_path: Path) -> None:
     """Every file can be read, every contact can be written to, and the conversation is recognised."""
     async with opened(sample, tmp_path) as (contacts, search, _):
         assert search.indexed.left_out == ()
@@ -178,7 +185,7 @@ async def test_samples_are_whole(sample: Sample, tmp_path: Path):
     assert Conversation.load(sample.thread).length >= 10
 
 
-def test_the_shapes_differ_between_the_samples():
+def test_the_shapes_differ_between_the_samples() -> None:
     """Between them they show three shapes of conversation and both versions of vCard."""
     threads = {name: json.loads(sample.thread.read_text()) for name, sample in SAMPLES.items()}
     assert "tool_calls" in json.dumps(threads["board"])
@@ -190,7 +197,7 @@ def test_the_shapes_differ_between_the_samples():
         assert "VERSION:4.0" in text
 
 
-def test_no_rule_knows_a_sample():
+def test_no_rule_knows_a_sample() -> None:
     """No name, file or subject of a sample occurs in the code that resolves it."""
     package = Path(host.__file__).parent
     places = ("models", "loop", "contacts", "search")

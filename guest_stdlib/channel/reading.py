@@ -19,7 +19,6 @@ from __future__ import annotations
 import enum
 import functools
 import operator
-import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
@@ -31,12 +30,9 @@ from zoneinfo import ZoneInfo
 from guest_stdlib.channel import plain, values
 from guest_stdlib.channel.errors import PeerError
 from guest_stdlib.channel.packing import BIG_INTEGER, Tag, tag
-from guest_stdlib.channel.values import FEW, FRACTION_BITS, Member, Opaque, Record, flooded
+from guest_stdlib.channel.values import FEW, FRACTION_BITS, Member, Opaque, Record, flooded, names_zone
 
 __all__ = ["Reader"]
-
-_ZONE_KEY: Final = re.compile(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*")
-_MOST_ZONE_KEY: Final = 64
 
 
 class Reader:
@@ -153,7 +149,7 @@ class Reader:
 
     def _zone(self, items: list[Any]) -> object:
         _, key = _exactly(items, str)
-        if len(key) > _MOST_ZONE_KEY or not _ZONE_KEY.fullmatch(key):
+        if not names_zone(key):
             raise PeerError("a time zone in the frame has a name that is none")
         try:
             return ZoneInfo(key)

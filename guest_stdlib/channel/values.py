@@ -36,7 +36,7 @@ from typing import Final, Self
 
 from guest_stdlib.channel.packing import tag
 
-__all__ = ["Member", "Opaque", "Record", "flooded", "shape_of"]
+__all__ = ["Member", "Opaque", "Record", "flooded", "names_zone", "shape_of"]
 
 TUPLE, SET, FROZENSET, DICT, RECORD, MEMBER, OPAQUE = (tag(code) for code in range(2, 9))
 DATETIME, DATE, TIME, TIMEDELTA, TIMEZONE, ZONE = (tag(code) for code in range(9, 15))
@@ -118,6 +118,14 @@ def flooded(keys: Collection[object]) -> bool:
     if len(keys) <= FEW or _UNGUESSABLE.issuperset(map(type, keys)):
         return False
     return max(Counter(map(hash, keys)).values()) > FEW
+
+
+_ZONE_KEY: Final = re.compile(r"[A-Za-z0-9_+-]{1,20}(/[A-Za-z0-9_+-]{1,20}){0,2}")
+
+
+def names_zone(key: str) -> bool:
+    """Whether this may be the name of a time zone, and of no other file."""
+    return _ZONE_KEY.fullmatch(key) is not None
 
 
 _BUILTIN: Final = (BaseException, bool, int, float, complex, str, bytes, bytearray, list, dict, set, frozenset)

@@ -30,7 +30,17 @@ from guest_stdlib.channel import plain, values
 from guest_stdlib.channel.budget import CodecLimits
 from guest_stdlib.channel.errors import TooDeep, TooLarge, Unsendable
 from guest_stdlib.channel.paths import step, too_large
-from guest_stdlib.channel.values import FEW, FRACTION_BITS, SCALARS, Member, Opaque, Record, flooded, shape_of
+from guest_stdlib.channel.values import (
+    FEW,
+    FRACTION_BITS,
+    SCALARS,
+    Member,
+    Opaque,
+    Record,
+    flooded,
+    names_zone,
+    shape_of,
+)
 
 __all__ = ["Writer"]
 
@@ -111,24 +121,20 @@ class Writer:
     def _dict(self, value: dict[Any, Any]) -> object:
         if self._many(value) and (sent := self._plain(value)) is not None:
             return sent
+        if not SCALARS.issuperset(map(type, value)):
+            return self._odd_dict(value)
         if len(value) > FEW and flooded(value):
             raise Unsendable("has too many keys with the same hash")
         out: dict[object, object] = {}
         key = None
-        odd = False
         self._enter(2 * len(value))
         try:
             for key, item in value.items():
-                if odd := type(key) not in SCALARS:
-                    break
                 out[key] = item if type(item) in SCALARS else self.tree(item)
         except Unsendable as problem:
             problem.within(step(key), value)
             raise
         self._depth += 1
-        if odd:
-            self.items += 2 * len(value)
-            return self._odd_dict(value)
         return out
 
     def _odd_dict(self, value: dict[Any, Any]) -> object:
@@ -239,6 +245,8 @@ class Writer:
         try:
             value.__reduce__()
         except PicklingError:  # read from a file of the owner's: its key says nothing elsewhere
+            return self._opaque(value)
+        if not names_zone(value.key):
             return self._opaque(value)
         self.spend(2)
         self._exotic = True

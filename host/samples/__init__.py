@@ -50,7 +50,7 @@ SAMPLES: Final = {
         _sample(
             "board",
             "send_report.py",
-            "Two documents of a bike-sharing company, a board deck and a weekly metrics report; two Sarahs, one of whom waits.",
+            "A bike-sharing company: a board deck, a weekly metrics report, and two Sarahs, one of whom waits.",
         ),
         _sample(
             "clinic",

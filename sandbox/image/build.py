@@ -158,6 +158,6 @@ def _componentize(stage: Path) -> Iterator[float]:
 def _failure(output: str) -> ImageBuildError | PackageError:
     """What a failed run means: a package that does not import, or anything else."""
     if found := re.search(r"^(?:\S+\.)?BakingFailed: (.+)$", output, re.MULTILINE):
-        return PackageError(f"The image cannot be built with {found[1]}")
+        return PackageError(f"The image cannot be built with {found[1]}.")
     said = output.partition("Stack backtrace:")[0]  # the tool's own, which helps nobody
     return ImageBuildError(f"componentize-py could not build the guest:\n{said.strip()}")

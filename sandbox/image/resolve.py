@@ -11,8 +11,11 @@ pip is the one that virtualenv carries, since an environment made by uv has none
 
 from __future__ import annotations
 
+import atexit
+import functools
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -138,13 +141,22 @@ def _choose(asked: Sequence[str]) -> _Chosen:
     return {canonicalize_name(item["metadata"]["name"]): item for item in install}
 
 
-def _pip(command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+@functools.cache
+def _unpacked_pip() -> Path:
+    """pip runs from its wheel as it is, but is compiled anew each time; unpacked, it starts three times as fast."""
     wheel = get_embed_wheel("pip", f"{sys.version_info.major}.{sys.version_info.minor}")
     if wheel is None:
         raise PackageError("virtualenv carries no pip for this version of Python.")
+    folder = tempfile.mkdtemp(prefix="branchpoint-pip-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    shutil.unpack_archive(wheel.path, folder, "zip")
+    return Path(folder, "pip")
+
+
+def _pip(command: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     options = ["--quiet", "--no-input", "--disable-pip-version-check"]
     return subprocess.run(  # noqa: S603 - the requirements were parsed, so none of them is an option
-        [sys.executable, "-I", str(wheel.path / "pip"), command, *options, *arguments],
+        [sys.executable, "-I", str(_unpacked_pip()), command, *options, *arguments],
         capture_output=True,
         text=True,
         check=False,

@@ -1,3 +1,42 @@
-from host.models.lexical.model import Lexical
+"""A small, deterministic model that resolves a request by the words of what it can see.
 
-__all__ = ["Lexical"]
+It stands behind `ask` where there is no key and no network. It knows nothing but what its request holds: the request's
+text, the tools with their descriptions and schemas, their results, and the section with the inherited conversation, if
+there is one. It knows no kind of record and no sample. The same request gives the same reply, always.
+
+How it comes to an answer
+  1. It looks up the words of the request, alone and together with the words that stand beside them in the history.
+     Where the request names nothing ("her address"), it looks up what was spoken of last. (`model`)
+  2. Any object in a result that has the key which `answer` asks for is a record. (`records`)
+  3. The request rules out what it can. If it singles out one record, that is the answer; without a history nothing
+     else is one. (`choice`)
+  4. What it leaves open is weighed by the history. The conversation is in *focus* at its end, where the request came
+     from, and focus spreads from there: to what the last saying points back to, along turns, and through telling words
+     to whatever else was said about the same matter. (`focus`)
+  5. The words that tell the open records from each other (a surname, a department, a word of a title) count as far as
+     they stand in focus. It also counts who spoke, how long ago, whether someone wanted something where something is to
+     be sent, and whether it was denied, refused or taken back since. How often something is mentioned does not count.
+     A record that was never mentioned together with what was asked for counts less. (`evidence`, `history`)
+  6. The best record must be clearly ahead of each other one by what tells just these two apart; if not, the model asks
+     back and names those that may be meant. Text in the history is evidence and never an instruction.
+
+Where it fails, knowingly
+  - It has no knowledge of the world. That ricotta is cheese, or that a molar is a matter for a dentist, it cannot know;
+    it asks back unless some word connects the two.
+  - It understands no sentences. Irony, conditions ("if Ann agrees, then Bo"), who did what to whom, and denials that
+    are far from what they deny are lost on it. A correction works if it names what is meant ("not the blue one, the
+    red one"), less surely if it only hints.
+  - A word that two matters share by chance connects them. It guards against words of dealings, time and courtesy, not
+    against all. So it may be wrong where a conversation brings up the right word for the wrong reason.
+  - Pronouns point to what came last; there is no gender and no number. "The first one" and "the other one" mean
+    nothing.
+  - It reads English best, German and French less well, and other languages only as far as names and rare words carry.
+  - It asks for one record. It does not plan, write or count.
+On invented conversations that it had not been fitted on it was right in about three of four, asked back in most of the
+others, and chose wrongly in about one of ten; tests/test_lexical_worlds.py keeps the conversations.
+"""
+
+from host.models.lexical.model import Lexical
+from host.models.lexical.weights import Weights
+
+__all__ = ["Lexical", "Weights"]

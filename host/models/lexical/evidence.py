@@ -29,7 +29,9 @@ _BESIDE: Final = 3  # words
 
 
 class Evidence:
-    """What a history says about a request. `heads` are the stems of what is asked for, `asides` the request's other words."""
+    """What a history says about a request. `heads` are the stems of what is asked for, `asides` the request's other
+    words.
+    """
 
     def __init__(self, history: History, heads: Sequence[str], asides: Sequence[str], weights: Weights) -> None:
         self._history = history
@@ -50,7 +52,9 @@ class Evidence:
     def weigh(self, telling: Sequence[Mapping[str, float]]) -> list[float]:
         """The evidence for each record, given the words that tell it from the others, with their weights."""
         places = [{word: self._history.places(word) for word in words} for words in telling]
-        sayings = {self._history.clauses[place.clause].saying for each in places for found in each.values() for place in found}
+        sayings = {
+            self._history.clauses[place.clause].saying for each in places for found in each.values() for place in found
+        }
         relevant = sorted(self._sayings | sayings)
         age = {saying: len(relevant) - 1 - at for at, saying in enumerate(relevant)}
         correction = max((at for at in relevant if self._corrects(at)), default=-1)

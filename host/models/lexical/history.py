@@ -61,7 +61,9 @@ class Clause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Saying:
-    """One entry: how much it counts, and what it does to what was said before it: takes it back, points to it ("it"), asks about it, says no to it."""
+    """One entry: how much it counts, and what it does to what was said before it: takes it back, points to it ("it"),
+    asks about it, says no to it.
+    """
 
     weight: float
     corrects: bool
@@ -109,6 +111,7 @@ class History:
 
     def _add(self, entry: Entry) -> None:
         begin = len(self.clauses)
+        points_back = False
         for parts in sentences(entry.text):
             first = len(self.clauses)
             folded = fold(" ".join(parts))
@@ -118,6 +121,7 @@ class History:
             rejected = REJECTED.search(folded) is not None
             for part in parts:
                 found = terms(part)
+                points_back = points_back or not POINTING.isdisjoint(found)
                 self.clauses.append(
                     Clause(
                         saying=len(self.sayings),
@@ -138,7 +142,7 @@ class History:
             Saying(
                 weight=weight,
                 corrects=corrects,
-                points_back=not POINTING.isdisjoint(terms(entry.text)),
+                points_back=points_back,
                 asks=text.rstrip("\"'\u201d\u00bb) ").endswith("?"),
                 refuses=REFUSAL.search(text) is not None,
                 clauses=range(begin, len(self.clauses)),

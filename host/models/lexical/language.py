@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from host.spelling import FUNCTION_WORDS, bare_word, fold, spelled_words
+from host.spelling import FUNCTION_WORDS, bare_word, fold, spelled_words, words
 
 __all__ = [
     "ABOUT",
@@ -60,18 +60,20 @@ INSTEAD_OF: Final = re.compile(
 # What a sentence with one of these says is beside the matter, for now.
 ASIDE: Final = re.compile(
     r"""
-    ^\W*(?:also|oh|and\ another|ausserdem|aussi)\b
-    | \b(?:by\ the\ way | btw | incidentally | can\ wait | later | another\ time | unrelated | separately
-    | ubrigens | nebenbei | kann\ warten | hat\ zeit | spater | egal | au\ fait | d'ailleurs | peut\ attendre | plus\ tard | aucun\ rapport)\b
+    ^\W*(?:also|oh|and\ another|ausserdem|aussi)\b | \b(?:by\ the\ way | btw | incidentally | can\ wait | later |
+    another\ time | unrelated | separately | ubrigens | nebenbei | kann\ warten | hat\ zeit | spater | egal | au\ fait
+    | d'ailleurs | peut\ attendre | plus\ tard | aucun\ rapport)\b
     """,
     re.VERBOSE,
 )
 # What a sentence with one of these speaks of is over and done with.
 DONE: Final = re.compile(
     r"""
-    \balready\ (?:\w+\ )?(?:sent|mailed|delivered|done|finished|gave|given|got|gotten|has|have|had|received|went|gone|paid|signed)\b
-    | \b(?:sent|mailed|delivered|done|finished|gave|got|has|have|received|went|paid|signed|did)\b[^.]*\balready\b
-    | \b(?:no\ longer | out\ of\ the\ way | done\ with | over\ and\ done | erledigt | bereits | nicht\ mehr | deja | ne\ \w+\ plus)\b
+    \balready\ (?:\w+\
+    )?(?:sent|mailed|delivered|done|finished|gave|given|got|gotten|has|have|had|received|went|gone|paid|signed)\b |
+    \b(?:sent|mailed|delivered|done|finished|gave|got|has|have|received|went|paid|signed|did)\b[^.]*\balready\b |
+    \b(?:no\ longer | out\ of\ the\ way | done\ with | over\ and\ done | erledigt | bereits | nicht\ mehr | deja | ne\
+    \w+\ plus)\b
     """,
     re.VERBOSE,
 )
@@ -88,10 +90,10 @@ REFUSAL: Final = re.compile(r"^\W*(?:no|nope|neither|none|nein|weder|keiner|kein
 # Someone is to be given something.
 TRANSFER: Final = frozenset(
     """
-    send sends sending mail mails mailing email forward forwards forwarding give gives giving hand hands handing deliver
-    delivers bring brings pass passes submit submits share shares goes get gets attach
-    schick schicke schicken schickt sende senden sendet gib geben gibt leite weiterleiten bring bringe bringen maile mailen
-    envoie envoyer envoyez envoies donne donner donnez transmets transmettre transfere transferer remets remettre
+    send sends sending mail mails mailing email forward forwards forwarding give gives giving hand hands handing
+    deliver delivers bring brings pass passes submit submits share shares goes get gets attach schick schicke schicken
+    schickt sende senden sendet gib geben gibt leite weiterleiten bring bringe bringen maile mailen envoie envoyer
+    envoyez envoies donne donner donnez transmets transmettre transfere transferer remets remettre
     """.split()
 )
 # These stand for something that was named before.
@@ -114,34 +116,35 @@ WISH: Final = re.compile(
 # What people do with things, and with each other, when they speak of them: it tells nothing about which one is meant.
 ASKING: Final = frozenset(
     """
-    ask asks asked asking mention mentions mentioned discuss discussed discussing talk talked talking speak speaks spoke spoken
-    tell tells told find finds found finding look looked looking search searched pick choose chosen open send sends sent sending
-    give gives gave write writes wrote written refer refers referred belong belongs concern concerns concerned called named
-    finden suchen senden sende schicken schicke geben sprechen besprochen erwahnt gefragt bat meinen gemeint heisst
-    trouver chercher envoyer envoie donner parle parler demande demander mentionne appele nomme
+    ask asks asked asking mention mentions mentioned discuss discussed discussing talk talked talking speak speaks
+    spoke spoken tell tells told find finds found finding look looked looking search searched pick choose chosen open
+    send sends sent sending give gives gave write writes wrote written refer refers referred belong belongs concern
+    concerns concerned called named finden suchen senden sende schicken schicke geben sprechen besprochen erwahnt
+    gefragt bat meinen gemeint heisst trouver chercher envoyer envoie donner parle parler demande demander mentionne
+    appele nomme
     """.split()
 )
 # Words of dealings, time and courtesy: that two sayings share one of these does not make them speak of one matter.
 COMMON: Final = ASKING | frozenset(
     """
-    mail mails mailed mailing email emails message messages call calls called calling phone phoned rang ring answer answers
-    answered reply write read reads reading put puts add adds added show shows showed shown share shares forward attach
-    attached print prints printed deliver delivered bring brings brought order orders ordered check checks checked file files
-    filed remind confirm confirmed start starts started begin begins begun stop wait waits waiting work works worked working
-    talk meet meeting meetings help helps helped start plan plans planned finish finished ready done complete completed final
-    open opened close closed leave leaves left move moved keep change changed changes day days week weeks month months year
-    years hour hours minute minutes today tomorrow yesterday tonight morning noon afternoon evening night monday tuesday
-    wednesday thursday friday saturday sunday january february march april june july august september october november
-    december time times number numbers part parts lot bit kind good great fine lovely nice perfect wonderful sure right wrong
-    true well better best bad new old first second third next long short big small large little early late soon hello hi
-    morning dear thank thanks welcome sorry please yes people person everybody somebody idea matter question problem news name
-    names list half two three four five six seven eight nine ten eleven twelve
-    brief nachricht anruf anrufen rufen antwort antworten lesen legen zeigen drucken bringen bestellen prufen fertig heute
-    morgen gestern abend woche wochen monat jahr montag dienstag mittwoch donnerstag freitag samstag sonntag uhr zeit gut
-    prima schon danke gerne neu alt gross klein zwei drei vier funf
-    message appeler appel lire mettre montrer imprimer commander finir fini pret aujourd hui demain hier matin soir semaine
-    mois annee lundi mardi mercredi jeudi vendredi samedi dimanche heure temps bon bonne bien merci nouveau nouvelle vieux
-    grand petit deux trois quatre cinq
+    mail mails mailed mailing email emails message messages call calls called calling phone phoned rang ring answer
+    answers answered reply write read reads reading put puts add adds added show shows showed shown share shares
+    forward attach attached print prints printed deliver delivered bring brings brought order orders ordered check
+    checks checked file files filed remind confirm confirmed start starts started begin begins begun stop wait waits
+    waiting work works worked working talk meet meeting meetings help helps helped start plan plans planned finish
+    finished ready done complete completed final open opened close closed leave leaves left move moved keep change
+    changed changes day days week weeks month months year years hour hours minute minutes today tomorrow yesterday
+    tonight morning noon afternoon evening night monday tuesday wednesday thursday friday saturday sunday january
+    february march april june july august september october november december time times number numbers part parts lot
+    bit kind good great fine lovely nice perfect wonderful sure right wrong true well better best bad new old first
+    second third next long short big small large little early late soon hello hi morning dear thank thanks welcome
+    sorry please yes people person everybody somebody idea matter question problem news name names list half two three
+    four five six seven eight nine ten eleven twelve brief nachricht anruf anrufen rufen antwort antworten lesen legen
+    zeigen drucken bringen bestellen prufen fertig heute morgen gestern abend woche wochen monat jahr montag dienstag
+    mittwoch donnerstag freitag samstag sonntag uhr zeit gut prima schon danke gerne neu alt gross klein zwei drei
+    vier funf message appeler appel lire mettre montrer imprimer commander finir fini pret aujourd hui demain hier
+    matin soir semaine mois annee lundi mardi mercredi jeudi vendredi samedi dimanche heure temps bon bonne bien merci
+    nouveau nouvelle vieux grand petit deux trois quatre cinq
     """.split()
 )
 # What follows is what a thing says, and not what it is called.
@@ -175,10 +178,13 @@ _SHORTEST_RELATED: Final = 5
 
 def terms(text: str) -> list[str]:
     """The words of a text, folded, in order; names in one piece are taken apart, possessive endings are dropped."""
-    found = []
-    for word in spelled_words(text):
-        found.append(fold(bare_word(word)).replace("\u2019", "").replace("'", ""))
-    return [word for word in found if word]
+    return [term for word in words(text) for term in _terms(word)]
+
+
+@lru_cache(maxsize=65_536)
+def _terms(word: str) -> tuple[str, ...]:
+    folded = (fold(bare_word(part)).replace("\u2019", "").replace("'", "") for part in spelled_words(word))
+    return tuple(term for term in folded if term)
 
 
 def is_function_word(word: str) -> bool:

@@ -1,92 +1,106 @@
-"""stub docs, later"""
+"""The lexical model itself: it looks things up first, then answers or asks back. See the package for how it decides."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from host.context import read_section
-from host.models.lexical.evidence import Evidence
+from host.context import Entry, read_section
+from host.models.lexical.choice import Asked, choice
 from host.models.lexical.history import History
-from host.models.lexical.language import ABOUT, ASKING, alike, is_function_word, stem, terms
+from host.models.lexical.language import ABOUT, ASKING, is_function_word, stem, terms
 from host.models.lexical.records import Offer, Record, offered, read_records
 from host.models.lexical.weights import Weights
+from host.models.port import Reply, Request, ToolCall
 from host.spelling import content_words, fold
-from host.models.port import Reply, Request, ToolCall, Usage
 
 __all__ = ["Lexical"]
 
-_CLEAR: Final = 0.25
-_ENOUGH: Final = 0.5
-_RIVALS: Final = 12
-_TELLING: Final = 0.1  # the evidence that a choice must rest on, where the request does not make it
-_SOME: Final = 0.15
-_KIND: Final = 0.3
+_REACH: Final = 400_000  # characters of history; reading them takes a second
 _NEIGHBOURS: Final = 10
 _QUERIES: Final = 20
+_RECENT: Final = 6  # sayings
 _OPTIONS: Final = 8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Word:
-    """A word of the request. `weight` is less for words that the tools use of themselves."""
-
-    stem: str
-    text: str
-    weight: float
+_NOTHING: Final = "I can only look things up and choose among them, and no tool is on offer for that."
 
 
 class Lexical:
-    """A model that resolves a request by the words of what it can see. See the package's docstring."""
+    """A model that resolves a request by the words of what it can see: request, tools, results, inherited section.
+
+    It needs no network and no key, keeps nothing between requests, and gives the same reply to the same request.
+    """
 
     def __init__(self, weights: Weights | None = None) -> None:
         self._weights = weights or Weights()
 
     async def reply(self, request: Request) -> Reply:
-        """Look up, then answer or ask back. The same request gives the same reply."""
+        """Calls of the tools that look things up, at first; then a call of `answer` or of `clarify`."""
         offer = offered(request.tools)
         asked = next((message.text for message in request.messages if message.role == "user"), "")
         if not offer.lookups or not offer.key:
-            return Reply(text="I can only look things up and choose among them, and no tool is on offer for that.")
+            return Reply(text=_NOTHING)
+        words = _words(asked, offer)
         section = read_section(request.system)
-        history = History(section.entries if section is not None else ())
+        history = History(_within_reach(section.entries, words) if section is not None else ())
         results = [message.text for message in request.messages if message.role == "tool" and not message.failed]
         records = read_records(results, offer.key)
-        words = _request_words(asked, offer)
         rounds = sum(bool(message.tool_calls) for message in request.messages)
         if rounds == 0 or (rounds == 1 and not records):
-            queries = _queries(asked, words, history, broad=rounds > 0)
-            return _lookups(offer, queries, rounds) if queries else _clarified(offer, asked, [], rounds)
-        chosen, open_ones = _choice(words, records, history, self._weights, about=ABOUT.search(fold(asked)) is not None)
+            queries = _queries(words, history, broad=rounds > 0)
+            if queries:
+                return _lookups(offer, queries, rounds)
+        about = ABOUT.search(fold(asked)) is not None
+        chosen, near = choice(words, records, history, self._weights, about=about)
         if chosen is not None:
             return _call("answer", {offer.key: chosen.key}, rounds)
-        return _clarified(offer, asked, open_ones, rounds)
+        return _asked_back(offer, asked, near, rounds)
 
 
-def _request_words(asked: str, offer: Offer) -> list[_Word]:
-    found: dict[str, _Word] = {}
+def _words(asked: str, offer: Offer) -> list[Asked]:
+    """The words of the request that carry a meaning."""
+    found: dict[str, Asked] = {}
     for text in content_words(asked):
         for word in terms(text):
-            if is_function_word(word):
-                continue
             root = stem(word)
-            found.setdefault(root, _Word(stem=root, text=text, weight=_KIND if root in offer.spoken or word in ASKING else 1.0))
+            if not is_function_word(word) and root not in found:
+                telling = root not in offer.spoken and word not in ASKING
+                found[root] = Asked(stem=root, text=text, telling=telling)
     return list(found.values())
 
 
-def _queries(asked: str, words: Sequence[_Word], history: History, *, broad: bool) -> list[str]:
-    telling = [word for word in words if word.weight == 1.0]
-    own = [form for word in telling or words for form in dict.fromkeys((word.text, word.stem))]
-    queries = [" ".join(word.text for word in telling or words), *own] if own else []
-    heads = [word.stem for word in telling]
-    around = _around(history, heads)
-    queries += [f"{own[0]} {word}" for word in around] if telling else around
+def _within_reach(entries: Sequence[Entry], words: Sequence[Asked]) -> list[Entry]:
+    """The entries that are read: the newest, and of those that are older the ones with a word of the request."""
+    left = _REACH
+    first = len(entries)
+    while first > 0 and left > 0:
+        first -= 1
+        left -= len(entries[first].text)
+    wanted = [word.stem for word in words if word.telling]
+    older = [entry for entry in entries[:first] if wanted and _mentions(entry.text, wanted)]
+    return [*older, *entries[first:]]
+
+
+def _mentions(text: str, wanted: Sequence[str]) -> bool:
+    folded = fold(text)
+    return any(word in folded for word in wanted)
+
+
+def _queries(words: Sequence[Asked], history: History, *, broad: bool) -> list[str]:
+    """What to look up: the request's words together and one by one, and each with what the history says beside it.
+
+    Where the request names nothing ("her address", "it"), or nothing was found, what was spoken of last.
+    """
+    telling = [word for word in words if word.telling]
+    own = telling or words
+    queries = [" ".join(word.text for word in own)]
+    queries += [form for word in own for form in (word.text, word.stem)]
+    around = _around(history, [word.stem for word in telling])
+    if telling:
+        queries += [f"{telling[0].text} {word}" for word in around]
     if broad or not telling:
-        queries += around
-        queries += _recent(history)
-    return list(dict.fromkeys(query for query in queries if query))[:_QUERIES]
+        queries += [*around, *_recent(history)]
+    return [query for query in dict.fromkeys(queries) if query][:_QUERIES]
 
 
 def _around(history: History, heads: Sequence[str]) -> list[str]:
@@ -95,127 +109,36 @@ def _around(history: History, heads: Sequence[str]) -> list[str]:
     for head in heads:
         for place in history.places(head):
             clause = history.clauses[place.clause]
+            newness = 0.98 ** (len(history.sayings) - clause.saying)
             for number in history.sentences[clause.sentence]:
                 for position, word in enumerate(history.clauses[number].stems):
                     if word and word not in heads:
                         away = abs(position - place.position) if number == place.clause else 6
-                        value = 0.98 ** (len(history.sayings) - clause.saying) / (2 + away) * history.rarity(word)
+                        value = newness / (2 + away) * history.rarity(word)
                         worth[word] = max(value, worth.get(word, 0.0))
-    return sorted(worth, key=lambda word: (-worth[word], word))[:_NEIGHBOURS]
+    return _best(worth, _NEIGHBOURS)
 
 
 def _recent(history: History) -> list[str]:
     """The most telling words of the last sayings."""
     worth: dict[str, float] = {}
-    for back, saying in enumerate(reversed(history.sayings[-6:])):
+    for back, saying in enumerate(reversed(history.sayings[-_RECENT:])):
         for word in history.words(saying.clauses):
             worth[word] = max(worth.get(word, 0.0), saying.weight * 0.8**back * history.rarity(word))
-    return sorted(worth, key=lambda word: (-worth[word], word))[:_QUERIES]
+    return _best(worth, _QUERIES)
 
 
-def _match(word: _Word, record: Record) -> float:
-    return max((strength * alike(word.stem, other) for other, strength in record.words.items()), default=0.0)
+def _best(worth: Mapping[str, float], count: int) -> list[str]:
+    return sorted(worth, key=lambda word: (-worth[word], word))[:count]
 
 
-def _choice(
-    words: Sequence[_Word], records: Sequence[Record], history: History, w: Weights, *, about: bool
-) -> tuple[Record | None, list[Record]]:
-    """The record that is meant, or those among which it is open."""
-    cases = [_Case(record=record, words=words, about=about) for record in records]
-    heads = [word.stem for at, word in enumerate(words) if word.weight == 1.0 and any(case.named[at] >= _ENOUGH for case in cases)]
-    if heads:
-        named = [at for at, word in enumerate(words) if word.stem in heads]
-        cases = [case for case in cases if any(case.matches[at] >= _SOME for at in named)]
-    cases = [case for case in cases if not any(other.rules_out(case) for other in cases)]
-    heads = [word.stem for at, word in enumerate(words) if word.weight == 1.0 and any(case.named[at] >= _ENOUGH for case in cases)] or [word.stem for word in words if word.weight == 1.0]
-    asides = [word.stem for word in words if word.stem not in heads and word.weight == 1.0]
-    evidence = Evidence(history, heads, asides, w)
-    weights = evidence.weigh(_telling([case.record for case in cases], heads, w))
-    for case, weight in zip(cases, weights, strict=True):
-        case.evidence = weight
-    cases.sort(key=lambda case: -case.total)
-    if DEBUG:
-        for c in cases[:5]: print("   ", c.record.called, round(c.matched,2), round(c.evidence,2), heads, asides)
-    if not cases or (any(word.weight == 1.0 for word in words) and not evidence.spoken_of and cases[0].matched < _SOME):
-        return None, []
-    best, *rivals = cases
-    if (best.matched >= _ENOUGH or best.evidence >= w.telling) and all(_beats(best, rival, evidence, heads, w) for rival in rivals[:_RIVALS]):
-        return best.record, [best.record]
-    near = [case.record for case in cases if case.total >= _SOME and best.total - case.total < 0.6]
-    return None, near
-
-
-DEBUG = False
-
-
-def _beats(best: _Case, rival: _Case, evidence: Evidence, heads: Sequence[str], w: Weights) -> bool:
-    """Whether the best is clearly meant and not this other one, by what tells these two apart."""
-    mine, theirs = evidence.weigh(_telling([best.record, rival.record], heads, w))
-    ahead = best.matched + mine - rival.matched - theirs
-    if DEBUG: print("      vs", rival.record.called, round(mine,2), round(theirs,2), round(ahead,2))
-    if ahead >= w.clear:
-        return True
-    return ahead >= w.least and mine >= (w.ratio if ahead >= w.ahead else w.lone) * theirs
-
-
-class _Case:
-    """How a record fits the request, word for word, and what the history says for it."""
-
-    def __init__(self, *, record: Record, words: Sequence[_Word], about: bool) -> None:
-        self.record = record
-        self.words = words
-        self.named = [_match(word, record, about=False) for word in words]
-        self.matches = [_match(word, record, about=True) for word in words] if about else self.named
-        self.matched = sum(word.weight * match * (1 if match >= _ENOUGH else 0.5) for word, match in zip(words, self.matches, strict=True))
-        self.evidence = 0.0
-
-    @property
-    def total(self) -> float:
-        return self.matched + self.evidence
-
-    def rules_out(self, other: _Case) -> bool:
-        """Whether the other cannot be meant: this one matches all that it does, and is named by a word that it lacks."""
-        covers = all(mine >= min(theirs, 0.25) for mine, theirs in zip(self.matches, other.matches, strict=True))
-        return covers and any(
-            word.weight == 1.0 and mine >= _ENOUGH and theirs < 0.2
-            for word, mine, theirs in zip(self.words, self.matches, other.matches, strict=True)
-        )
-
-
-def _match(word: _Word, record: Record, *, about: bool) -> float:
-    return max(
-        ((max(strength, 0.6) if about else strength) * alike(word.stem, other) for other, strength in record.words.items()), default=0.0
-    )
-
-
-def _telling(records: Sequence[Record], heads: Sequence[str], w: Weights) -> list[dict[str, float]]:
-    """For each record, the words that tell it from the others, weighted by how few others they stand for."""
-    among: dict[str, float] = {}
-    for record in records:
-        for word, strength in record.words.items():
-            among[word] = among.get(word, 0.0) + strength
-    others = max(len(records) - 1, 1)
-    found = []
-    for record in records:
-        own: dict[str, float] = {}
-        for word, strength in record.words.items():
-            if any(alike(word, head) for head in heads):
-                continue
-            weight = (strength if strength > _SOME * 3 else w.prose) * max(0.0, 1 - (among[word] - strength) / others)
-            if weight > 0.02:
-                own[word] = weight
-        found.append(own)
-    return found
-
-
-def _lookups(offer: Offer, queries: Sequence[str], rounds: int) -> Reply:
+def _lookups(offer: Offer, queries: Iterable[str], rounds: int) -> Reply:
+    wanted = [(query, spec, parameter) for query in queries for spec, parameter in offer.lookups]
     calls = [
         ToolCall(id=f"call_{rounds + 1}_{number}", name=spec.name, arguments=offer.call(spec, parameter, query))
-        for number, (query, (spec, parameter)) in enumerate(
-            ((query, lookup) for query in queries for lookup in offer.lookups), 1
-        )
+        for number, (query, spec, parameter) in enumerate(wanted, 1)
     ]
-    return Reply(tool_calls=tuple(calls), usage=Usage())
+    return Reply(tool_calls=tuple(calls))
 
 
 def _call(name: str, arguments: Mapping[str, object], rounds: int) -> Reply:
@@ -223,24 +146,11 @@ def _call(name: str, arguments: Mapping[str, object], rounds: int) -> Reply:
     return Reply(tool_calls=(call,))
 
 
-def _clarified(offer: Offer, asked: str, records: Sequence[Record], rounds: int) -> Reply:
+def _asked_back(offer: Offer, asked: str, near: Sequence[Record], rounds: int) -> Reply:
+    """A question that says what is open, and between which."""
     said = " ".join(asked.split())
-    if records:
-        question = f'Which one is meant by "{said}"?'
-    else:
-        question = f'Nothing here fits "{said}". What is meant?'
-    options = [_described(record, records) for record in records[:_OPTIONS]]
+    question = f'Which one is meant by "{said}"?' if near else f'Nothing here fits "{said}". What is meant?'
+    options = [record.described for record in near[:_OPTIONS]]
     if not offer.clarifies:
         return Reply(text=" ".join([question, *options]))
     return _call("clarify", {"question": question, "options": options}, rounds)
-
-
-def _described(record: Record, records: Sequence[Record]) -> str:
-    """A record in a few words that tell it from the others."""
-    parts: list[str] = []
-    for texts in record.fields.values():
-        if not texts or len(texts[0]) > 80 or texts[0] in parts:
-            continue
-        parts.append(texts[0])
-    first, *rest = parts or [str(record.key)]
-    return f"{first} ({', '.join(rest[:2])})" if rest else first

@@ -25,6 +25,7 @@ _PROSE: Final = frozenset(
     {"note", "notes", "snippet", "text", "body", "description", "comment", "comments", "remark", "remarks", "summary"}
     | {"details", "content", "excerpt", "abstract", "bemerkung", "beschreibung", "notiz", "remarque"}
 )
+_SHORT_TEXT: Final = 60  # characters
 _NAMED: Final = 1.0
 _MENTIONED: Final = 0.3
 # A moment or a telephone number: nobody speaks of a record by these, and their digits occur everywhere.
@@ -89,6 +90,16 @@ class Record:
     def called(self) -> str:
         """The record's first field: what it is called."""
         return next((texts[0] for texts in self.fields.values() if texts), str(self.key))
+
+    @property
+    def described(self) -> str:
+        """The record in a few words that tell it from others: what it is called, and its next short fields."""
+        first = self.called
+        short = [(name, texts[0]) for name, texts in self.fields.items() if texts and len(texts[0]) <= _SHORT_TEXT]
+        short = [(name, text) for name, text in short if first not in text and not _NUMBER.fullmatch(text)]
+        short.sort(key=lambda field: not _PROSE.isdisjoint(terms(field[0])))
+        more = list(dict.fromkeys(text for _, text in short))[:2]
+        return f"{first} ({', '.join(more)})" if more else first
 
 
 def offered(tools: Sequence[ToolSpec]) -> Offer:
