@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks import calling, computing, conversations, living, sizes, starting
 from benchmarks.figures import Figure, write
-from benchmarks.peers import Peer, importable, open_peer
+from benchmarks.peers.client import Peer, importable, open_peer
 from benchmarks.sampling import Failed, Measure, measures, take
 from benchmarks.table import conditions, show, warning
 from host.cli.progress import image_progress
@@ -119,9 +119,10 @@ async def run(image: Image, chosen: Sequence[Measure], *, peers: bool = True, qu
     console = Console(stderr=True)
     async with AsyncExitStack() as stack:
         bar = stack.enter_context(Progress(*columns, console=console, transient=True, disable=not console.is_terminal))
-        task = bar.add_task("starting the peers" if peers else "starting", total=len(chosen))
+        task = bar.add_task("starting", total=len(chosen))
         rivals: list[Peer] = []
         for kind in importable() if peers else ():
+            bar.update(task, description=f"starting {kind.distribution}")
             try:
                 rivals.append(await stack.enter_async_context(open_peer(kind)))
             except Failed as failure:
@@ -130,12 +131,16 @@ async def run(image: Image, chosen: Sequence[Measure], *, peers: bool = True, qu
             bar.update(task, description=item.name)
             try:
                 figures, troubles = await take(item, image, tuple(rivals), quick=quick, progress=_share(bar, number))
-            except Failed as failure:
-                measured.troubles.append(f"{item.name}: {failure}")
+            except Exception as failure:  # one that fails takes no other with it
+                measured.troubles.append(f"{item.name}: {_sentence(failure)}")
                 continue
             measured.figures += figures
             measured.troubles += troubles
     return measured
+
+
+def _sentence(failure: Exception) -> str:
+    return str(failure) if isinstance(failure, Failed) else f"{type(failure).__name__}: {failure}"
 
 
 def _share(bar: Progress, number: int) -> Callable[[float], None]:

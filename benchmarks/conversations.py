@@ -1,4 +1,4 @@
-"""What an inherited conversation costs. It never enters a guest, so a call with a long one should cost what any does."""
+"""What an inherited conversation costs. It never enters a guest: a call with a long one should cost what any does."""
 
 from __future__ import annotations
 

@@ -51,8 +51,7 @@ class Archive(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def __init__(self) -> None:
         self._content = b""
-        self._pieces: list[bytes] = []
-        self._size = 0
+        self._added = io.BytesIO()
         self._modules: dict[str, _Module] = {}
         self._files: dict[str, slice] = {}
         self._folders: dict[str, list[str]] = {}
@@ -99,17 +98,15 @@ class Archive(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self._modules[module] = _Module(path, path.endswith(f"/{INIT}"), self._keep(content), compiled)
 
     def _keep(self, content: bytes) -> slice:
-        self._pieces.append(content)
-        self._size += len(content)
-        return slice(self._size - len(content), self._size)
+        start = self._added.tell()
+        return slice(start, start + self._added.write(content))
 
     def install(self) -> None:
         """Import from here, and from the interpreter's own modules, and from nowhere else.
 
         Modules that were imported from files before this are told where they come from now.
         """
-        self._content = b"".join((self._content, *self._pieces))
-        self._pieces.clear()
+        self._content = self._added.getvalue()
         sys.meta_path[:] = [importlib.machinery.BuiltinImporter, importlib.machinery.FrozenImporter, self]
         sys.path_hooks[:] = [self._entry]
         sys.path_importer_cache.clear()

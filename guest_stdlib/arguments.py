@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
 from typing import Final, Never, cast, get_args
 
@@ -48,6 +48,7 @@ _ASKED_FOR: Final = frozenset(
 ) | {"placeholder", "query", "question", "recipient", "sender", "string", "subject", "text", "todo", "token", "value"}
 _MARKS: Final = re.compile(r"(?:YOUR|INSERT|REPLACE|ENTER)_[A-Z0-9_]+|TODO|FIXME|TBD|XXX|\.\.\.|\u2026|\?\?\?")
 _CLOSE: Final = 0.66  # of 1, as difflib measures: `fnd` is near `find`, `conversation` is not near `question`
+_GAP_BEGINS: Final = frozenset("<YIRETFX.?\u2026")  # the first characters of all that the two patterns match
 _LONGEST_PLACEHOLDER: Final = 80
 _NESTED: Final = 50  # items of a list or dict looked at for placeholders: literals are short
 _CONTAINERS: Final = frozenset({list, tuple, set, dict})
@@ -124,12 +125,11 @@ class Arguments:
         if kwargs or count > len(positional) or count < len(self._required):
             self._bind(count, kwargs)
         for index, value in enumerate(args):
-            if index < len(positional):
-                self._fits(positional[index], value, index)
-            elif self._rest is not None:
-                self._fits(self._rest, value, index)
+            parameter = positional[index] if index < len(positional) else self._rest
+            if parameter is not None:
+                self._fits(parameter, value, index)
         for name, value in kwargs.items():
-            parameter = self._by_name.get(name) or self._others
+            parameter = self._by_name.get(name, self._others)
             if parameter is not None:
                 self._fits(parameter, value, name)
         return context
@@ -184,22 +184,17 @@ class Arguments:
     # Fitting
 
     def _fits(self, parameter: Parameter, value: object, where: int | str) -> None:
-        kind = type(value)
+        kind, shape = type(value), parameter.shape
         if kind is str:
-            if placeholder(str(value), parameter.name):
+            if cast(str, value)[:1] in _GAP_BEGINS and placeholder(cast(str, value), parameter.name):
                 self._refuse_placeholder(parameter, value, where)
         elif kind in _CONTAINERS:
-            for item in islice(cast(Iterable[object], value.values() if isinstance(value, dict) else value), _NESTED):
-                if item is ... or (type(item) is str and placeholder(item, parameter.name)):
-                    self._refuse_placeholder(parameter, item, where)
-                if type(item) is PendingCall:
-                    refuse(item)
+            self._look_into(cast(Collection[object], value), parameter, where)
         elif value is ...:
             self._refuse_placeholder(parameter, value, where)
         elif kind is PendingCall:
             refuse(cast(PendingCall, value))
-        shape = parameter.shape
-        if shape == "any":
+        if shapes.exactly(value, shape):
             return
         try:
             shapes.check(value, shape, records=self._records)
@@ -209,6 +204,14 @@ class Arguments:
                 f"{self._path}(): {label}{fault.path}: expected {fault.expected}, got {fault.got}. "
                 f"Signature: {self._signature}"
             ) from None
+
+    def _look_into(self, value: Collection[object], parameter: Parameter, where: int | str) -> None:
+        """Refuse gaps and unawaited calls among the first items of a container."""
+        for item in islice(value.values() if isinstance(value, dict) else value, _NESTED):
+            if item is ... or (type(item) is str and placeholder(item, parameter.name)):
+                self._refuse_placeholder(parameter, item, where)
+            elif type(item) is PendingCall:
+                refuse(item)
 
     def _label(self, parameter: Parameter, where: int | str) -> str:
         if parameter.kind == "var_positional" and isinstance(where, int):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, Never
 
 from guest_stdlib.channel.errors import TooLarge, Unsendable
 from guest_stdlib.channel.events import Abandon, Call, Failure, Return, Throw
@@ -25,6 +25,9 @@ class TooManyCalls(RuntimeError):
     """The cell has made as many calls as it may. Agent code may catch it; left alone it ends the cell as a limit."""
 
     failure_kind: Final = "limit"
+
+
+TooManyCalls.__module__ = "builtins"  # tracebacks show it by its name alone
 
 
 class CallFuture(asyncio.Future[Any]):
@@ -69,7 +72,9 @@ class Calls:
         token: str | None,
     ) -> CallFuture:
         """Make a call. What cannot be sent raises here, and so does a call beyond the limit."""
-        self.count()
+        self.made += 1
+        if self.made > self.limit:
+            self._too_many()
         number = self._number + 1
         try:
             self._send(Call(call=number, path=path, args=args, kwargs=kwargs, context=context, token=token))
@@ -90,7 +95,10 @@ class Calls:
         """One more call of the running cell, made or refused."""
         self.made += 1
         if self.made > self.limit:
-            raise TooManyCalls(f"This cell has made {self.limit:,} calls, and that is the limit.")
+            self._too_many()
+
+    def _too_many(self) -> Never:
+        raise TooManyCalls(f"This cell has made {self.limit:,} calls, and that is the limit.")
 
     def new_cell(self) -> None:
         """Count anew."""

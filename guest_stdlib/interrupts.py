@@ -68,7 +68,8 @@ class Interrupts:
         self._running = running
         self._borders = borders | {Loop.run_ready.__code__, Interrupts._on_signal.__code__}
         self._unasked = False
-        self._overdue = False  # an interrupted task had the stop; those that wait have it when that task has ended
+        self._had: asyncio.Task[object] | None = None  # the task that an interrupt fell into
+        self._overdue = False  # it had the stop, and not all others have had it yet
         self._previous: object = None
         self.stop: Cancel | None = None  # the latest stop of the running cell
         self.late = False  # an interrupt fell into what the agent's code had called of ours
@@ -95,7 +96,7 @@ class Interrupts:
         if stop.reason == "cancelled":
             _cancel(self._loop, stop.message)
         else:
-            _raise_at_awaits(self._loop, lambda: TimeLimit(stop.message))
+            _raise_at_awaits(self._loop, lambda: _error(stop))
 
     def reached(self) -> None:
         """Deliver what an interrupt left to do, now that nothing of the loop is half done."""
@@ -109,9 +110,17 @@ class Interrupts:
             self.deliver_overdue()
 
     def deliver_overdue(self) -> None:
-        """Raise at all awaits what an interrupted task had, if that is still to be done."""
-        if self._overdue and self.stop is not None:
+        """Raise at all awaits what an interrupted task had, if that is still to be done.
+
+        That task may clean up first, so those that might wait for it have to wait. Those that cannot have it at once.
+        """
+        if not self._overdue or self.stop is None:
+            return
+        if self._had is None or self._had.done():
             self.deliver(self.stop)
+        else:
+            stop = self.stop
+            _raise_at_awaits(self._loop, lambda: _error(stop), spared=self._had)
 
     def _on_signal(self, _: int, frame: FrameType | None) -> None:
         if not self._running():
@@ -128,12 +137,10 @@ class Interrupts:
         """Raise what an interrupt left to do, at the end of something that the agent's code called."""
         self.late = self._unasked = False
         self.stop = stop = self._ask()
-        self._overdue = True
-        task = asyncio.current_task(self._loop)
-        if task is None:
-            self._loop.interrupted = True
-        else:
-            task.add_done_callback(self._task_ended)  # it may clean up first
+        self._overdue = self._loop.interrupted = True
+        self._had = asyncio.current_task(self._loop)
+        if self._had is not None:
+            self._had.add_done_callback(self._task_ended)
         raise _error(stop)
 
     def _task_ended(self, _: asyncio.Future[object]) -> None:
@@ -168,15 +175,17 @@ def _cancel(loop: Loop, message: str) -> None:
         waited.cancel(message)
 
 
-def _raise_at_awaits(loop: Loop, error: Callable[[], BaseException]) -> None:
-    """Raise an error at the awaits of all tasks.
+def _raise_at_awaits(
+    loop: Loop, error: Callable[[], BaseException], *, spared: asyncio.Task[object] | None = None
+) -> None:
+    """Raise an error at the awaits of all tasks; with a task `spared`, only of those that cannot be waiting for it.
 
     A task that waits for another one gets it from there; one whose turn a blocking run holds up gets it from what that
     waits for. Where there is no future to put it into, the task is cancelled.
     """
-    spared = [asyncio.current_task(loop), *(task for _, task in loop.blocked)]
+    running = [spared, asyncio.current_task(loop), *(task for _, task in loop.blocked)]
     for task in reversed(list(loop.tasks)):
-        if task.done() or task in spared:
+        if task.done() or task in running:
             continue
         waited = getattr(task, "_fut_waiter", None)
         if not isinstance(waited, asyncio.Future):
@@ -184,10 +193,10 @@ def _raise_at_awaits(loop: Loop, error: Callable[[], BaseException]) -> None:
         elif waited.done():
             if waited.cancelled() or not isinstance(waited.exception(), type(error())):
                 task.cancel()
-        elif not _joins(task):
+        elif isinstance(waited, CallFuture) or not (spared or _joins(task)):
             _settle(waited, error())
     for waited, _ in loop.blocked:
-        if not waited.done():
+        if not (spared or waited.done()):
             _settle(waited, error())
 
 

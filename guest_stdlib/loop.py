@@ -47,6 +47,9 @@ class TooManyTasks(RuntimeError):
     failure_kind: Final = "limit"
 
 
+TooManyTasks.__module__ = "builtins"  # tracebacks show it by its name alone
+
+
 def _make_task(loop: asyncio.AbstractEventLoop, coro: Any, **options: Any) -> asyncio.Task[Any]:
     return asyncio.Task(coro, loop=loop, **options)
 
@@ -106,6 +109,7 @@ class Loop(asyncio.AbstractEventLoop):
         SystemExit and KeyboardInterrupt from a callback leave it, as they leave CPython's loop; the rest stays ready.
         """
         ready = self._ready
+        handle: asyncio.Handle | None
         passes = 0
         while True:
             if self.interrupted:
@@ -117,12 +121,12 @@ class Loop(asyncio.AbstractEventLoop):
                     continue
                 return
             for _ in range(len(ready)):
-                if self.interrupted or not ready:  # a callback that blocked ran the others
+                if self.interrupted or not ready:  # nothing goes on before an interrupt; a blocking run ran the others
                     break
                 handle = ready.popleft()
                 if not handle._cancelled:
                     handle._run()
-            del handle  # an exception that is kept keeps this frame, which would keep the task
+            handle = None  # an exception that is kept keeps this frame, which would keep the task
             if until is not None and until.done():
                 return
             passes += 1

@@ -25,14 +25,18 @@ __all__ = ["attribute", "index", "key", "operation"]
 
 # Attributes and items
 
-_SET: Final = re.compile(r"'(\w+)' object (?:attribute '(?=\w+' is read-only)|has no attribute '(?=\w+' and no __dict__))(\w+)")
+_SET: Final = re.compile(
+    r"'(\w+)' object (?:attribute '(?=\w+' is read-only)|has no attribute '(?=\w+' and no __dict__))(\w+)"
+)
 
 
 def attribute(error: BaseException, scene: Scene) -> str | None:
     """The hint for an AttributeError."""
     owner, name = getattr(error, "obj", None), getattr(error, "name", None)
     if (match := _SET.match(str(error))) and match[1] in scene.capability_names:
-        return f"{match[1]} is a capability and cannot be changed. Keep the value in a name of your own: {match[2]} = ..."
+        return (
+            f"{match[1]} is a capability and cannot be changed. Keep the value in a name of your own: {match[2]} = ..."
+        )
     if not name:
         return None
     if owner is None:

@@ -68,16 +68,17 @@ def _done(running: Running, scope: Scope, put: Put, notices: tuple[str, ...], li
             return
         target = running.cell.target if running.cell else None
         handle = target if target is not None and target.isidentifier() else "_"
-        short = results.shorten(value, handle, size=limits.value_bytes, items=limits.items, depth=limits.depth)
-        notice = results.notice(short, _why(problem))
-        _put_or_repr(put, dataclasses.replace(done, value=short, notices=(*notices, notice)), value)
+        _put_shortened(put, done, handle, _why(problem), limits)
 
 
-def _put_or_repr(put: Put, done: Done, value: object) -> None:
-    try:
-        put(done)
-    except Unsendable:
-        put(dataclasses.replace(done, value=_opaque(value)))
+def _put_shortened(put: Put, done: Done, handle: str, why: str, limits: CodecLimits) -> None:
+    shorter = results.shorten(done.value, handle, size=limits.value_bytes, items=limits.items, depth=limits.depth)
+    for value in (*shorter, _opaque(done.value)):
+        try:
+            put(dataclasses.replace(done, value=value, notices=(*done.notices, results.notice(value, why))))
+        except Unsendable:
+            continue
+        return
 
 
 def _why(problem: Unsendable) -> str:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import reprlib
+import sys
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from dataclasses import dataclass
 from types import CodeType, TracebackType
@@ -65,7 +66,10 @@ class Bridge(Protocol):
 
 
 class Unawaited:
-    """The calls that were written and not awaited, in the order in which they were written."""
+    """The calls that were written and not awaited, in the order in which they were written.
+
+    A call enters itself, and leaves when it is awaited, or closed by whoever owns it.
+    """
 
     __slots__ = ("_calls",)
 
@@ -75,12 +79,8 @@ class Unawaited:
     def __len__(self) -> int:
         return len(self._calls)
 
-    def add(self, call: PendingCall) -> None:
-        """Remember a new call."""
-        self._calls[call] = None
-
     def discard(self, call: PendingCall) -> None:
-        """Forget a call: it was awaited, or closed by whoever owned it."""
+        """Forget a call: somebody else sees to it now."""
         self._calls.pop(call, None)
 
     def clear(self) -> None:
@@ -136,10 +136,12 @@ class PendingCall(Coroutine[Any, Any, object]):
         self._context = context
         self._made = False
         self._iterator: Generator[Any, None, object] | None = None
-        frame = expressions.agent_frame(3)
+        frame = sys._getframe(2)
+        if frame.f_globals.get("__name__") != "__main__":
+            frame = expressions.agent_frame(3)
         self._code: CodeType = frame.f_code
         self._instruction: int = frame.f_lasti
-        target.unawaited.add(self)
+        target.unawaited._calls[self] = None
 
     # As a coroutine
 
@@ -147,7 +149,7 @@ class PendingCall(Coroutine[Any, Any, object]):
         if self._made:
             raise RuntimeError("cannot reuse already awaited coroutine")
         self._made = True
-        self._target.unawaited.discard(self)
+        self._target.unawaited._calls.pop(self, None)
         try:
             future = self._target.start(self._args, self._kwargs, self._context)
         except BaseException as error:
@@ -187,7 +189,7 @@ class PendingCall(Coroutine[Any, Any, object]):
     def close(self) -> None:
         """Give the call up. One that was not made yet is never made."""
         self._made = True
-        self._target.unawaited.discard(self)
+        self._target.unawaited._calls.pop(self, None)
         if self._iterator is not None:
             iterator, self._iterator = self._iterator, None
             iterator.close()
@@ -201,7 +203,7 @@ class PendingCall(Coroutine[Any, Any, object]):
         return f"<coroutine {self._target.path}({', '.join(arguments)}) on line {_line(self)}, {state}>"
 
     def awaited_for_you(self) -> str:
-        """The notice for a call on the last line of a cell, which the runtime awaits. To be asked for before it does."""
+        """The notice for a call on the last line of a cell, which the runtime awaits. Ask for it before that."""
         return f"{_said(self)} was awaited for you. {_advice(self)}"
 
     # As anything else: a forgotten await

@@ -19,7 +19,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from inspect import Parameter, Signature
-from types import MethodType
+from types import FunctionType, MethodType
 from typing import Any, Final, Never, cast
 
 from guest_stdlib.arguments import Arguments, in_order, nearest
@@ -41,8 +41,6 @@ _KINDS: Final = {
 
 # What `inspect.iscoroutinefunction` looks for in a callable that is no function.
 _COROUTINE_MARK: Final = vars(inspect.markcoroutinefunction(lambda: None))
-
-type _Function = Callable[..., object]
 
 
 def build(open_event: Open, bridge: Bridge) -> dict[str, object]:
@@ -78,9 +76,9 @@ def _sealed[**P, R](function: Callable[P, R]) -> Callable[P, R]:
     A cache of size nothing is the one callable of the standard library that is written in C, binds like a method, and
     has no attribute that leads to what it calls: no closure, no globals, no `__wrapped__` once that is taken away.
     """
-    sealed: Any = functools.lru_cache(maxsize=0)(function)
-    vars(sealed).clear()
-    return cast(Callable[P, R], sealed)
+    wrapper = functools.lru_cache(maxsize=0)(function)
+    vars(wrapper).clear()
+    return cast("Callable[P, R]", wrapper)
 
 
 class _Crossing:
@@ -109,8 +107,11 @@ class _Crossing:
 
 def _calling(
     crossing: _Crossing, path: str, method: Method, records: Mapping[str, type]
-) -> tuple[_Function, _Function]:
-    """A method's two forms, awaited and blocking, as functions whose first argument is the proxy."""
+) -> tuple[FunctionType, FunctionType]:
+    """A method's two forms, awaited and blocking, as functions whose first argument is the proxy.
+
+    Their closures can be looked into: what they hold of the runtime is sealed.
+    """
     take = Arguments(path, method, records).take
     start = crossing.start(path, delegates=method.delegates)
     target = Target(path=path, start=start, unawaited=crossing.unawaited)
@@ -131,7 +132,17 @@ def _calling(
         except Exception as error:
             raise error.with_traceback(None)  # noqa: B904  the error itself, without the runtime's frames
 
-    return _sealed(call), _sealed(blocking)
+    return cast(FunctionType, call), cast(FunctionType, blocking)
+
+
+def _described(function: FunctionType, path: str, doc: str, signature: Signature) -> FunctionType:
+    """A function as `help` and `inspect` show the agent's own: no word of where it was written."""
+    function.__name__ = path.rpartition(".")[2]
+    function.__qualname__ = path
+    function.__module__ = "__main__"
+    function.__doc__ = doc or None
+    vars(function)["__signature__"] = signature
+    return function
 
 
 class _Text(str):
@@ -196,17 +207,15 @@ def _default(text: str) -> object:
 
 def _function(
     crossing: _Crossing, path: str, method: Method, records: Mapping[str, type]
-) -> tuple[_Function, _Function]:
-    """The two forms of a declared method, described as functions are."""
+) -> tuple[FunctionType, FunctionType]:
+    """The two forms of a declared method."""
     call, blocking = _calling(crossing, path, method, records)
-    described = {
-        "__module__": "__main__",
-        "__annotations__": {**{each.name: each.annotation for each in in_order(method)}, "return": method.returns},
-        "__signature__": _Signature(method, unbound=True),
-    }
-    vars(call).update(described, __name__=method.name, __qualname__=path, __doc__=method.doc or None, **_COROUTINE_MARK)
-    doc = f"{path} for code that cannot await: returns the answer."
-    vars(blocking).update(described, __name__="blocking", __qualname__=f"{path}.blocking", __doc__=doc)
+    signature = _Signature(method, unbound=True)
+    annotations = {each.name: each.annotation for each in in_order(method)}
+    call.__annotations__ = blocking.__annotations__ = {**annotations, "return": method.returns}
+    vars(call).update(_COROUTINE_MARK)
+    _described(call, path, method.doc, signature)
+    _described(blocking, f"{path}.blocking", f"{path} for code that cannot await: returns the answer.", signature)
     return call, blocking
 
 
@@ -247,14 +256,6 @@ def _methods(proxy: object) -> list[str]:
     return [name for name in vars(type(proxy)) if not name.startswith("_") and name != "blocking"]
 
 
-def _special(name: str, function: _Function, *parameters: str) -> _Function:
-    """A special method of the proxies' types, as `help` shows it: no word of where it was written."""
-    special = _sealed(function)
-    signature = Signature([Parameter(name, Parameter.POSITIONAL_ONLY) for name in ("self", *parameters)])
-    vars(special).update(__name__=name, __qualname__=name, __module__="__main__", __signature__=signature)
-    return special
-
-
 def _shown(proxy: object) -> str:
     shown = _methods(proxy) or (["anything"] if callable(proxy) else ["no methods"])
     return f"<{type(proxy).__name__}: {', '.join(shown)}>"
@@ -276,9 +277,19 @@ def _no_such_method(proxy: object, name: str) -> Never:
     raise AttributeError(f"{own} has no method {name!r}.{meant} It has: {known or 'no methods'}.", name="")
 
 
-_SPECIAL: Final = {"__repr__": _special("__repr__", _shown), "__reduce__": _special("__reduce__", _reduced)}
-_NO_SUCH_METHOD: Final = _special("__getattr__", _no_such_method, "name")
+def _special(name: str, function: Callable[..., object], signature: Signature) -> FunctionType:
+    return _described(cast(FunctionType, function), name, "", signature)
 
+
+_SELF: Final = Parameter("self", Parameter.POSITIONAL_ONLY)
+_OF_NOTHING: Final = Signature([_SELF])
+_OF_A_NAME: Final = Signature([_SELF, Parameter("name", Parameter.POSITIONAL_ONLY)])
+
+_SPECIAL: Final = {
+    "__repr__": _special("__repr__", _shown, _OF_NOTHING),
+    "__reduce__": _special("__reduce__", _reduced, _OF_NOTHING),
+}
+_NO_SUCH_METHOD: Final = _special("__getattr__", _no_such_method, _OF_A_NAME)
 
 _ANY: Final = Method(
     name="",
@@ -308,7 +319,7 @@ def _anything(path: str, records: Mapping[str, type], crossing: _Crossing) -> di
 
     return {
         "__call__": call,
-        "__getattr__": _special("__getattr__", reach, "name"),
+        "__getattr__": _special("__getattr__", reach, _OF_A_NAME),
         "__signature__": _Signature(_ANY, unbound=False),
         "blocking": blocking,
         **_COROUTINE_MARK,

@@ -86,7 +86,9 @@ class Record:
         return hash(_values(self))
 
     def __replace__(self, **changes: object) -> Self:
-        return dataclasses.replace(self, **changes)
+        plain: Any = self
+        replaced: Self = dataclasses.replace(plain, **changes)
+        return replaced
 
 
 def _values(record: Record) -> tuple[object, ...]:

@@ -21,6 +21,7 @@ _ELEMENTS: Final = 100  # of a container
 _CHARACTERS: Final = 10_000  # of a text
 _EACH: Final = 10  # bytes that a value takes besides its text, at most
 _DEPTH: Final = 20
+_NAMES: Final = 80  # bytes that a `Shortened` takes besides its head and its handle
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,10 +39,15 @@ class Shortened:
     handle: str
 
 
-def shorten(value: object, handle: str, *, size: int, items: int, depth: int) -> object:
-    """A value of at most `size` bytes, `items` items and `depth` levels; `handle` is the expression for the whole."""
-    levels = max(0, (depth - 3) // 2)  # each level may become two, a `Shortened` and its head
-    return _Shortening(size // 2, items // 2).fit(value, handle, min(_DEPTH, levels))
+def shorten(value: object, handle: str, *, size: int, items: int, depth: int) -> Iterator[object]:
+    """Ever shorter forms of a value that is to take `size` bytes, `items` items and `depth` levels at most.
+
+    The first nearly always does: sizes are estimated. `handle` is the expression for the whole.
+    """
+    levels = min(_DEPTH, max(0, (depth - 3) // 2))  # each level may become two, a `Shortened` and its head
+    for part in (2, 8, 32):
+        yield _Shortening(size // part, items // part).fit(value, handle, levels)
+    yield _Shortening(0, 0).fit(value, handle, 0)
 
 
 def notice(value: object, problem: str) -> str:
@@ -99,20 +105,19 @@ class _Shortening:
             return value
         shown = min(_CHARACTERS, len(value), room)
         self.size -= width * shown
-        rest = f"{handle}[{shown}:{2 * shown or _ELEMENTS}]"
-        return Shortened(type=type(value).__name__, length=len(value), shown=shown, head=value[:shown], handle=rest)
+        return self._shortened(value, value[:shown], shown, f"{handle}[{shown}:{2 * shown or _ELEMENTS}]")
 
     def _sequence(self, value: list[Any] | tuple[Any, ...], handle: str, depth: int) -> object:
         head: list[object] = []
         if depth:
             for number, element in enumerate(self._elements(value)):
                 head.append(self.fit(element, f"{handle}[{number}]", depth - 1))
-        return self._prefix(value, head if isinstance(value, list) else tuple(head), handle, handle)
+        return self._prefix(value, head if isinstance(value, list) else tuple(head), handle)
 
     def _set(self, value: set[Any] | frozenset[Any], handle: str, depth: int) -> object:
         elements = self._elements(value) if depth else ()
         head = [element for element in elements if self._take(len(element) if type(element) is str else 0)]
-        return self._prefix(value, type(value)(head), handle, f"list({handle})")
+        return self._prefix(value, type(value)(head), f"list({handle})")
 
     def _dict(self, value: dict[Any, Any], handle: str, depth: int) -> object:
         head: dict[object, object] = {}
@@ -121,7 +126,7 @@ class _Shortening:
                 if not self._take(len(key) if type(key) is str else 0):
                     break
                 head[key] = self.fit(value[key], f"{handle}[{key!r}]", depth - 1)
-        return self._prefix(value, head, handle, f"list({handle}.items())")
+        return self._prefix(value, head, f"list({handle}.items())")
 
     def _fields(self, value: Any, handle: str, depth: int) -> object:
         names = [field.name for field in dataclasses.fields(value)]
@@ -129,15 +134,19 @@ class _Shortening:
         head = {name: self.fit(part, f"{handle}.{name}", depth - 1) for name, part in parts.items()} if depth else {}
         if depth and all(head[name] is parts[name] for name in names):
             return value
-        return Shortened(type=type(value).__name__, length=len(names), shown=len(head), head=head, handle=handle)
+        return self._shortened(names, head, len(head), handle, type(value).__name__)
 
-    def _prefix(self, whole: Any, head: Any, handle: str, sequence: str) -> object:
+    def _prefix(self, whole: Any, head: Any, sequence: str) -> object:
         shown = len(head)
         if shown == len(whole):
             same = isinstance(whole, set | frozenset) or all(map(_is, _parts(whole), _parts(head)))
             return whole if same else head
-        rest = f"{sequence}[{shown}:{2 * shown or _ELEMENTS}]" if whole is not head else handle
-        return Shortened(type=type(whole).__name__, length=len(whole), shown=shown, head=head, handle=rest)
+        return self._shortened(whole, head, shown, f"{sequence}[{shown}:{2 * shown or _ELEMENTS}]")
+
+    def _shortened(self, whole: Any, head: object, shown: int, handle: str, kind: str | None = None) -> Shortened:
+        self.size -= _NAMES + 4 * len(handle)
+        name = kind or type(whole).__name__
+        return Shortened(type=name, length=len(whole), shown=shown, head=head, handle=handle)
 
 
 def _parts(container: Any) -> Iterator[object]:

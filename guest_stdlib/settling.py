@@ -7,8 +7,8 @@ which a guest starts, and all of the memory that an idle one takes. Two things m
   *immortal*, and in an image every object might as well be: none of them is given back when it dies. But Python code
   cannot make an object immortal. So `census` lists where they are, and the linker sets their counts in the stored
   memory (`sandbox.image.lasting`).
-- Building leaves gaps all over the heap, and the allocator fills those first. `fill_gaps` fills them before, with bytes
-  that nobody will ever touch, so that what a guest allocates lies together, at the end.
+- Building leaves gaps all over the heap, and the allocator fills those first. `fill_gaps` fills the small ones before,
+  with bytes that nobody will ever touch, so that what a guest allocates lies together.
 
 Both know CPython as componentize-py builds it: for 32 bits, its objects in dlmalloc's heap.
 """
@@ -25,10 +25,12 @@ from typing import Final
 __all__ = ["census", "fill_gaps", "mark"]
 
 OVERHEAD: Final = sys.getsizeof(b"")
-LARGEST: Final = 1 << 22  # bytes; larger gaps may stay
+LARGEST: Final = 1 << 20  # bytes
+LARGE: Final = 1 << 16  # gaps of this size are as good as the end of the heap
 SMALLEST: Final = 24  # of the sizes that bytes objects can take; smaller ones are for bare objects
 STEP: Final = 16  # what the allocator rounds to
-ROOM: Final = 1 << 20  # objects that `fill_gaps` can hold on to
+SIZES: Final = (*(LARGEST >> shift for shift in range(10)), *range(1032, SMALLEST - 1, -STEP), 0)
+ROOM: Final = 1 << 18  # objects that `fill_gaps` can hold on to
 
 
 def mark() -> bytes:
@@ -65,19 +67,21 @@ def census() -> bytes:
 
 
 def fill_gaps() -> list[object]:
-    """Allocate until the allocator has nothing left but the end of the heap. Keep what this returns."""
-    kept: list[object] = [None] * ROOM
-    count = 0
+    """Allocate until there are no gaps left but large ones. Keep what this returns."""
+    fillers: list[object] = [None] * ROOM
+    count = large = 0
     highest = max(map(id, get_objects()))
     while id(probe := bytes(2 * LARGEST)) < highest:
-        kept[count] = probe
+        fillers[count] = probe
         count += 1
-    end = id(probe)  # all free memory that is left lies from here on, and is given back with the probe
+    end = id(probe)  # the end of the heap begins here, once the probe is gone
     del probe
-    for size in (*(LARGEST >> shift for shift in range(12)), *range(1032, SMALLEST - 1, -STEP), 0):
+    for size in SIZES:
         while count < ROOM and id(filler := bytes(size - OVERHEAD) if size else object()) < end:
-            kept[count] = filler
+            fillers[count] = filler
             count += 1
         filler = None
-    del kept[count:]
-    return kept
+        if size >= LARGE:
+            large = count
+    del fillers[count:], fillers[:large]
+    return fillers

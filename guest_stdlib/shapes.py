@@ -26,7 +26,7 @@ from guest_stdlib.channel.values import Member
 from guest_stdlib.channel.values import Record as Unknown
 from guest_stdlib.declared import Shape
 
-__all__ = ["ShapeError", "check", "got", "of", "records_in", "text"]
+__all__ = ["ShapeError", "check", "exactly", "got", "of", "records_in", "text"]
 
 type Records = Mapping[str, type]
 type _Fault = tuple[str, str, str]  # path, expected, got
@@ -46,6 +46,8 @@ _EXACT: Final[dict[str, type]] = {
     "decimal": Decimal,
     "uuid": UUID,
 }
+_ONLY: Final = {name: frozenset({kind}) for name, kind in _EXACT.items()}
+_NOTHING: Final[frozenset[type]] = frozenset()
 _TEXT: Final = {"any": "Any", "none": "None", "decimal": "Decimal", "uuid": "UUID"}
 
 
@@ -68,22 +70,24 @@ def check(value: object, shape: Shape, *, records: Records) -> None:
 
     A record or enum whose class is not in `records` is told by its class name.
     """
-    if isinstance(shape, str) and (shape == "any" or type(value) is _EXACT.get(shape)):
+    if exactly(value, shape):
         return
     fault = _fault(value, shape, records)
     if fault is not None:
         raise ShapeError(*fault)
 
 
+def exactly(value: object, shape: Shape) -> bool:
+    """Whether a value fits a simple shape by its very type. False means nothing yet."""
+    return isinstance(shape, str) and (shape == "any" or type(value) is _EXACT.get(shape))
+
+
 def _fault(value: object, shape: object, records: Records) -> _Fault | None:
     if isinstance(shape, str):
         return None if _fits(value, shape) else ("", text(shape), got(value))
-    if not isinstance(shape, Sequence) or not shape or not isinstance(shape[0], str):
+    if not isinstance(shape, list | tuple) or not shape or shape[0] not in _FORMS:
         raise ValueError(f"{shape!r} is no shape")
-    form = _FORMS.get(shape[0])
-    if form is None:
-        raise ValueError(f"{shape!r} is no shape")
-    return form(value, shape, records)
+    return _FORMS[shape[0]](value, shape, records)
 
 
 def _fits(value: object, name: str) -> bool:
@@ -104,8 +108,13 @@ def _fits(value: object, name: str) -> bool:
     return isinstance(value, exact)
 
 
+def _plainly(values: Iterable[object], shape: object) -> bool:
+    """Whether all values fit, as far as their types alone tell: False may still mean that they do."""
+    return isinstance(shape, str) and (shape == "any" or _ONLY.get(shape, _NOTHING).issuperset(map(type, values)))
+
+
 def _items(values: Sequence[object], shape: object, records: Records) -> _Fault | None:
-    if shape == "any" or (isinstance(shape, str) and set(map(type, values)) <= {_EXACT.get(shape)}):
+    if _plainly(values, shape):
         return None
     for index, item in enumerate(values):
         if fault := _fault(item, shape, records):
@@ -143,9 +152,9 @@ def _dict(value: object, shape: Sequence[object], records: Records) -> _Fault | 
     if not isinstance(value, dict):
         return "", text(shape), got(value)
     keys, values = shape[1:3] if len(shape) > 2 else ("any", "any")
-    if fault := _items(tuple(value), keys, records):
+    if not _plainly(value, keys) and (fault := _items(tuple(value), keys, records)):
         return "", text(shape), f"a key of type {fault[2]}"
-    if values == "any" or (isinstance(values, str) and set(map(type, value.values())) <= {_EXACT.get(values)}):
+    if _plainly(value.values(), values):
         return None
     for key, item in value.items():
         if fault := _fault(item, values, records):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import builtins
 import linecache
+import re
 import sys
 from collections.abc import Callable
 from typing import Final
@@ -29,6 +30,7 @@ _TOOL_MODULES: Final = frozenset(
     ["capabilities", "capability", "default_api", "functions", "helpers", "mcp", "sandbox", "tool", "tools", "utils"]
 )
 _OTHER_LANGUAGES: Final = {"true": "True", "false": "False", "null": "None", "undefined": "None", "nil": "None"}
+_NOT_ALLOWED: Final = re.compile(r'Module "(\w+)[\w.]*" is not available under policy')
 _READS: Final = ("path", "file", "filename", "file_path")  # parameters of methods that read documents
 
 
@@ -57,13 +59,17 @@ def _import(error: BaseException, scene: Scene) -> str | None:
     meant = next((found for each in (*wanted, root) if (found := scene.meant(each))), None)
     ours = root in _TOOL_MODULES or root in scene.capability_names
     if ours or (meant is not None and wanted and not packages.known(root)):
-        capabilities = listed(scene.capability_names) or "none in this session"
-        usage = f" Write: {scene.usage(meant)}" if meant else ""
-        return f"Capabilities are in scope already, without an import: {capabilities}.{usage}"
+        return _in_scope(scene, meant)
     advice = packages.advice(name)
     if advice == str(error):
         return None
     return f"{advice} Packages that are here: {listed(scene.packages)}." if scene.packages else advice
+
+
+def _in_scope(scene: Scene, meant: str | None) -> str:
+    capabilities = listed(scene.capability_names) or "none in this session"
+    usage = f" Write: {scene.usage(meant)}" if meant else ""
+    return f"Capabilities are in scope already, without an import: {capabilities}.{usage}"
 
 
 def _asked_for(error: BaseException) -> list[str]:
@@ -177,6 +183,8 @@ def _by_its_words(error: BaseException, scene: Scene) -> str | None:
     said = str(error)
     if said == "unable to open database file":
         return "There are no files here. Write: sqlite3.connect(':memory:')"
+    if (refused := _NOT_ALLOWED.search(said)) and (refused[1] in _TOOL_MODULES or refused[1] in scene.capability_names):
+        return _in_scope(scene, scene.meant(refused[1]))
     # A call that was not awaited, in a place that only knows its type.
     return scene.unawaited[0] if scene.unawaited and "coroutine" in said else None
 

@@ -71,7 +71,9 @@ OUTBOX = Declared(
 )
 LOOKUP = Declared(name="lookup", anything=True)
 CONTACT = DeclaredRecord(name="Contact", doc="A person.", fields=("name", "email"))
-UNCLEAR = DeclaredError(name="NeedsClarification", doc="The request can mean several things.", fields=("question", "options"))
+UNCLEAR = DeclaredError(
+    name="NeedsClarification", doc="The request can mean several things.", fields=("question", "options")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +110,8 @@ class Session:
         self.given_up: list[str] = []
         self.unawaited = Unawaited()
         self.in_flight: dict[asyncio.Future[object], Made] = {}
-        self.loop = Loop(wait=self._settle, in_flight=self.in_flight, reached=lambda: None)
+        # The rest of its methods are put there by a loop, to refuse.
+        self.loop = Loop(wait=self._settle, in_flight=self.in_flight, reached=lambda: None)  # type: ignore[abstract]
         self.number = 0
         opened = Open(
             token=TOKEN,
@@ -122,7 +125,13 @@ class Session:
     # The bridge
 
     def start(
-        self, path: str, args: tuple[object, ...], kwargs: dict[str, object], *, context: Context | None, delegates: bool
+        self,
+        path: str,
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+        *,
+        context: Context | None,
+        delegates: bool,
     ) -> asyncio.Future[object]:
         future = self.loop.create_future()
         made = Made(path=path, args=args, kwargs=kwargs, context=context, delegates=delegates)

@@ -1,5 +1,8 @@
 """Row 12 of the usual mistakes: what cannot work fails at once, with the right exception and one sentence."""
 
+# What agents write is what is tested, not what we would write.
+# ruff: noqa: PLW0108, PLW1510, PTH102, PTH103, PTH107, PTH123, PTH207, PTH208, SIM115, T100, UP020
+
 from __future__ import annotations
 
 import asyncio
@@ -57,7 +60,11 @@ def behind_barriers(action: Callable[[], object]) -> BaseException:
     ("action", "kind", "message"),
     [
         (lambda: time.sleep(2), RuntimeError, "time.sleep would stop everything here. Write: await asyncio.sleep(2)"),
-        (lambda: time.sleep(0.5), RuntimeError, "time.sleep would stop everything here. Write: await asyncio.sleep(0.5)"),
+        (
+            lambda: time.sleep(0.5),
+            RuntimeError,
+            "time.sleep would stop everything here. Write: await asyncio.sleep(0.5)",
+        ),
         (
             lambda: input("Name? "),
             EOFError,
@@ -98,9 +105,9 @@ def test_mistake_12_what_cannot_work_fails_at_once_with_a_sentence(
 @pytest.mark.parametrize(
     ("action", "filename"),
     [
-        (lambda: open("/etc/passwd"), "/etc/passwd"),  # noqa: PTH123, SIM115
-        (lambda: open(b"data.bin", "rb"), b"data.bin"),  # noqa: PTH123, SIM115
-        (lambda: io.open("notes.txt"), "notes.txt"),  # noqa: PTH123, SIM115, UP020
+        (lambda: open("/etc/passwd"), "/etc/passwd"),
+        (lambda: open(b"data.bin", "rb"), b"data.bin"),
+        (lambda: io.open("notes.txt"), "notes.txt"),
         (lambda: pathlib.Path("notes.txt").read_text(), "notes.txt"),
         (lambda: pathlib.Path("notes.txt").read_bytes(), "notes.txt"),
         (lambda: list(pathlib.Path("data").iterdir()), "data"),
@@ -125,9 +132,9 @@ def test_mistake_12_a_file_that_is_read_is_not_found(action: Callable[[], object
 @pytest.mark.parametrize(
     "action",
     [
-        lambda: open("notes.txt", "w"),  # noqa: PTH123, SIM115
-        lambda: open("notes.txt", "ab"),  # noqa: PTH123, SIM115
-        lambda: open("notes.txt", "r+"),  # noqa: PTH123, SIM115
+        lambda: open("notes.txt", "w"),
+        lambda: open("notes.txt", "ab"),
+        lambda: open("notes.txt", "r+"),
         lambda: pathlib.Path("notes.txt").write_text("x"),
         lambda: os.open("notes.txt", os.O_WRONLY | os.O_CREAT),
         lambda: os.open("notes.txt", os.O_RDWR),
@@ -145,7 +152,9 @@ def test_mistake_12_a_file_that_is_written_is_refused(action: Callable[[], objec
     assert error.filename == "notes.txt"
 
 
-@pytest.mark.parametrize("action", [tempfile.mkdtemp, tempfile.NamedTemporaryFile, tempfile.TemporaryFile, tempfile.gettempdir])
+@pytest.mark.parametrize(
+    "action", [tempfile.mkdtemp, tempfile.NamedTemporaryFile, tempfile.TemporaryFile, tempfile.gettempdir]
+)
 def test_mistake_12_there_is_no_temporary_folder(action: Callable[[], object], monkeypatch: pytest.MonkeyPatch) -> None:
     """What needs none still works in memory."""
     monkeypatch.setattr(tempfile, "tempdir", None)
@@ -204,7 +213,10 @@ def test_mistake_12_no_process_can_be_killed() -> None:
     assert error.strerror == SIGNALS
 
 
-@pytest.mark.parametrize("name", ["ssl", "ctypes", "bz2", "lzma", "multiprocessing", "curses", "tkinter", "multiprocessing.pool", "ctypes.util"])
+@pytest.mark.parametrize(
+    "name",
+    ["ssl", "ctypes", "bz2", "lzma", "multiprocessing", "curses", "tkinter", "multiprocessing.pool", "ctypes.util"],
+)
 def test_mistake_12_a_module_that_cannot_work_is_not_found(name: str) -> None:
     """ModuleNotFoundError at the import, also where the module was imported before."""
     error = behind_barriers(lambda: importlib.import_module(name))
@@ -241,7 +253,7 @@ def test_the_library_works_without_what_it_can_do_without() -> None:
 def test_open_on_the_standard_streams_works() -> None:
     """By number, as always."""
     with barriers.installed():
-        stream = open(1, "w", closefd=False)  # noqa: PTH123, SIM115
+        stream = open(1, "w", closefd=False)
     assert stream.fileno() == 1
 
 
@@ -250,7 +262,7 @@ def test_except_clauses_catch_what_they_should() -> None:
     caught: list[str] = []
     with barriers.installed():
         for action, kind in (
-            (lambda: open("x"), OSError),  # noqa: PTH123, SIM115
+            (lambda: open("x"), OSError),
             (lambda: socket.create_connection(("x", 1)), OSError),
             (lambda: subprocess.run(["x"]), OSError),
             (lambda: importlib.import_module("ssl"), ImportError),
@@ -266,7 +278,7 @@ def test_except_clauses_catch_what_they_should() -> None:
 
 def test_barriers_come_down_without_a_trace() -> None:
     """Every name is what it was, and hidden modules are the same objects."""
-    import ssl  # noqa: PLC0415
+    import ssl
 
     owners: list[Any] = [builtins, io, os, socket, subprocess, threading, time, signal, gc, sys, tempfile, asyncio]
     before = [dict(vars(owner)) for owner in owners]

@@ -12,9 +12,7 @@ from tests.proxy_session import Session, parameter, shown
 FIND = "Signature: contacts.find(name: str) -> list[Contact]"
 ASK = "Signature: contacts.ask(question: str, *, context: Literal['fork', 'cold'] = 'fork') -> Contact"
 FILES = "Signature: search.files(query: str, limit: int = 10) -> list[File]"
-SEND = (
-    "Signature: outbox.send(to: str | list[str], subject: str, body: str = '', *, attach: list[str] = ()) -> None"
-)
+SEND = "Signature: outbox.send(to: str | list[str], subject: str, body: str = '', *, attach: list[str] = ()) -> None"
 
 MANY = Declared(
     name="many",
@@ -28,7 +26,9 @@ MANY = Declared(
             ),
             delegates=True,
         ),
-        Method(name="tag", parameters=(parameter("pairs", "dict[str, list[int]]", shape=["dict", "str", ["list", "int"]]),)),
+        Method(
+            name="tag", parameters=(parameter("pairs", "dict[str, list[int]]", shape=["dict", "str", ["list", "int"]]),)
+        ),
         Method(name="none"),
     ),
 )
@@ -47,19 +47,25 @@ def session() -> Iterator[Session]:
         # names of methods
         (
             'await contacts.fnd("Sarah")',
-            "AttributeError: contacts has no method 'fnd'. Did you mean 'find'? It has: "
-            "contacts.find(name: str) -> list[Contact], "
-            "contacts.ask(question: str, *, context: Literal['fork', 'cold'] = 'fork') -> Contact.",
+            (
+                "AttributeError: contacts has no method 'fnd'. Did you mean 'find'? It has: "
+                "contacts.find(name: str) -> list[Contact], "
+                "contacts.ask(question: str, *, context: Literal['fork', 'cold'] = 'fork') -> Contact."
+            ),
         ),
         (
             'await search.read_file("a.txt")',
-            "AttributeError: search has no method 'read_file'. Did you mean 'read'? It has: "
-            "search.files(query: str, limit: int = 10) -> list[File], search.read(path: str) -> str.",
+            (
+                "AttributeError: search has no method 'read_file'. Did you mean 'read'? It has: "
+                "search.files(query: str, limit: int = 10) -> list[File], search.read(path: str) -> str."
+            ),
         ),
         (
             'await outbox.publish("x")',
-            "AttributeError: outbox has no method 'publish'. It has: "
-            "outbox.send(to: str | list[str], subject: str, body: str = '', *, attach: list[str] = ()) -> None.",
+            (
+                "AttributeError: outbox has no method 'publish'. It has: "
+                "outbox.send(to: str | list[str], subject: str, body: str = '', *, attach: list[str] = ()) -> None."
+            ),
         ),
         ("contacts._private", "AttributeError: 'contacts' object has no attribute '_private'"),
         # names of arguments
@@ -87,19 +93,25 @@ def session() -> Iterator[Session]:
         ),
         (
             'await contacts.find("Sarah", name="Miller")',
-            "TypeError: contacts.find() got multiple values for argument 'name': "
-            f"it is also number 1 of the positional ones. {FIND}",
+            (
+                "TypeError: contacts.find() got multiple values for argument 'name': "
+                f"it is also number 1 of the positional ones. {FIND}"
+            ),
         ),
         # positional where a name is needed
         (
             'await contacts.ask("Sarah?", "cold")',
-            "TypeError: contacts.ask() takes 1 positional argument but 2 were given. "
-            f"To be given by name: context. {ASK}",
+            (
+                "TypeError: contacts.ask() takes 1 positional argument but 2 were given. "
+                f"To be given by name: context. {ASK}"
+            ),
         ),
         (
             'await outbox.send("a@b.c", "Hello", "", ["report.pdf"])',
-            "TypeError: outbox.send() takes 3 positional arguments but 4 were given. "
-            f"To be given by name: attach. {SEND}",
+            (
+                "TypeError: outbox.send() takes 3 positional arguments but 4 were given. "
+                f"To be given by name: attach. {SEND}"
+            ),
         ),
         # types
         ("await contacts.find(7)", f"TypeError: contacts.find(): name: expected str, got int (7). {FIND}"),
@@ -121,24 +133,30 @@ def session() -> Iterator[Session]:
             f"TypeError: outbox.send(): to: expected str | list[str], got dict ({{'to': 'a@b.c'}}). {SEND}",
         ),
         (
-            'await contacts.find(contacts)',
+            "await contacts.find(contacts)",
             f"TypeError: contacts.find(): name: expected str, got contacts (<contacts: find, ask>). {FIND}",
         ),
         # the choice of context
         (
             'await contacts.ask("Sarah?", context="warm")',
-            "ValueError: contacts.ask() has no context 'warm'. "
-            "It takes 'fork' (the conversation so far goes along) or 'cold' (the request alone).",
+            (
+                "ValueError: contacts.ask() has no context 'warm'. "
+                "It takes 'fork' (the conversation so far goes along) or 'cold' (the request alone)."
+            ),
         ),
         (
             'await contacts.ask("Sarah?", context=None)',
-            "ValueError: contacts.ask() has no context None. "
-            "It takes 'fork' (the conversation so far goes along) or 'cold' (the request alone).",
+            (
+                "ValueError: contacts.ask() has no context None. "
+                "It takes 'fork' (the conversation so far goes along) or 'cold' (the request alone)."
+            ),
         ),
         (
             'await contacts.find("Sarah", context="cold")',
-            "TypeError: contacts.find() got an unexpected keyword argument 'context'. "
-            f"It does not delegate, so there is no context to choose. {FIND}",
+            (
+                "TypeError: contacts.find() got an unexpected keyword argument 'context'. "
+                f"It does not delegate, so there is no context to choose. {FIND}"
+            ),
         ),
     ],
 )
@@ -190,16 +208,19 @@ def test_mistake_05_refusals_are_exceptions_that_code_can_catch(session: Session
 def test_mistake_05_arguments_by_position_that_have_a_name_of_their_own() -> None:
     """*paths are given by position, ** options by any name; each is checked, and named in the message."""
     session = Session(MANY)
-    signature = (
-        "Signature: many.read(first: str, *paths: str, context: Literal['fork', 'cold'] = 'fork', **options: int) -> Any"
-    )
+    signature = "Signature: many.read(first: str, *paths: str, context: Literal['fork', 'cold'] = 'fork', **options: int) -> Any"
     session.run('await many.read("a", "b", "c", depth=1, context="cold")\nawait many.none()')
     assert [(made.args, made.kwargs, made.context) for made in session.made] == [
         (("a", "b", "c"), {"depth": 1}, "cold"),
         ((), {}, None),
     ]
-    assert str(session.fail('many.read("a", "b", 3)')) == f"many.read(): paths[1]: expected str, got int (3). {signature}"
-    assert str(session.fail('many.read("a", depth="1")')) == f"many.read(): depth: expected int, got str ('1'). {signature}"
+    assert (
+        str(session.fail('many.read("a", "b", 3)')) == f"many.read(): paths[1]: expected str, got int (3). {signature}"
+    )
+    assert (
+        str(session.fail('many.read("a", depth="1")'))
+        == f"many.read(): depth: expected int, got str ('1'). {signature}"
+    )
     assert str(session.fail("many.none(1)")) == (
         "many.none() takes 0 positional arguments but 1 was given. Signature: many.none() -> Any"
     )
@@ -234,43 +255,59 @@ def test_mistake_05_a_variadic_parameter_cannot_be_named() -> None:
         ),
         (
             'await contacts.ask("<your question>")',
-            'contacts.ask(): question on line 2 is still the placeholder "<your question>". '
-            "Put the real value there, or put this very text in a variable first if it is meant.",
+            (
+                'contacts.ask(): question on line 2 is still the placeholder "<your question>". '
+                "Put the real value there, or put this very text in a variable first if it is meant."
+            ),
         ),
         (
             'await outbox.send(\n    "<email>",\n    subject="<subject>",\n)',
-            'outbox.send(): to on line 3 is still the placeholder "<email>". '
-            "Put the real value there, or put this very text in a variable first if it is meant.",
+            (
+                'outbox.send(): to on line 3 is still the placeholder "<email>". '
+                "Put the real value there, or put this very text in a variable first if it is meant."
+            ),
         ),
         (
             'await outbox.send(\n    "a@b.c",\n    subject="<subject>",\n)',
-            'outbox.send(): subject on line 4 is still the placeholder "<subject>". '
-            "Put the real value there, or put this very text in a variable first if it is meant.",
+            (
+                'outbox.send(): subject on line 4 is still the placeholder "<subject>". '
+                "Put the real value there, or put this very text in a variable first if it is meant."
+            ),
         ),
         (
             'await outbox.send(["YOUR_EMAIL"], "Hello")',
-            'outbox.send(): to on line 2 is still the placeholder "YOUR_EMAIL". '
-            "Put the real value there, or put this very text in a variable first if it is meant.",
+            (
+                'outbox.send(): to on line 2 is still the placeholder "YOUR_EMAIL". '
+                "Put the real value there, or put this very text in a variable first if it is meant."
+            ),
         ),
         (
             'await contacts.ask("TODO", context="cold")',
-            'contacts.ask(): question on line 2 is still the placeholder "TODO". '
-            "Put the real value there, or put this very text in a variable first if it is meant.",
+            (
+                'contacts.ask(): question on line 2 is still the placeholder "TODO". '
+                "Put the real value there, or put this very text in a variable first if it is meant."
+            ),
         ),
         (
             'await contacts.ask("...")',
-            'contacts.ask(): question on line 2 is still the placeholder "...". '
-            "Put the real value there, or put this very text in a variable first if it is meant.",
+            (
+                'contacts.ask(): question on line 2 is still the placeholder "...". '
+                "Put the real value there, or put this very text in a variable first if it is meant."
+            ),
         ),
         (
             'await lookup("<customer_id>")',
-            'lookup(): args[0] on line 2 is still the placeholder "<customer_id>". '
-            "Put the real value there, or put this very text in a variable first if it is meant.",
+            (
+                'lookup(): args[0] on line 2 is still the placeholder "<customer_id>". '
+                "Put the real value there, or put this very text in a variable first if it is meant."
+            ),
         ),
         (
             'await lookup(key="YOUR_API_KEY")',
-            'lookup(): key on line 2 is still the placeholder "YOUR_API_KEY". '
-            "Put the real value there, or put this very text in a variable first if it is meant.",
+            (
+                'lookup(): key on line 2 is still the placeholder "YOUR_API_KEY". '
+                "Put the real value there, or put this very text in a variable first if it is meant."
+            ),
         ),
     ],
 )

@@ -79,13 +79,11 @@ def test_mistake_01_a_call_given_to_another_call_is_refused(session: Session) ->
     """An unawaited call cannot be an argument: what it stands for would never arrive."""
     error = session.fail('await outbox.send(contacts.ask("Sarah?"), "Hello")')
     assert str(error) == (
-        "contacts.ask(...) on line 1 was not awaited. "
-        'Write: await outbox.send(await contacts.ask("Sarah?"), "Hello")'
+        'contacts.ask(...) on line 1 was not awaited. Write: await outbox.send(await contacts.ask("Sarah?"), "Hello")'
     )
     error = session.fail('await outbox.send([contacts.ask("Sarah?")], "Hello")')
     assert str(error) == (
-        "contacts.ask(...) on line 1 was not awaited. "
-        'Write: await outbox.send([await contacts.ask("Sarah?")], "Hello")'
+        'contacts.ask(...) on line 1 was not awaited. Write: await outbox.send([await contacts.ask("Sarah?")], "Hello")'
     )
     assert session.made == []
     assert session.refused == 2
@@ -93,11 +91,15 @@ def test_mistake_01_a_call_given_to_another_call_is_refused(session: Session) ->
 
 def test_mistake_01_calls_never_awaited_are_named_at_the_end(session: Session) -> None:
     """Each call that was written and not made is one sentence, with the line to write."""
-    session.run('outbox.send("a@b.c", "Hello")\nfound = [contacts.find(name) for name in "ABC"]\nawait contacts.find("D")\n1')
+    session.run(
+        'outbox.send("a@b.c", "Hello")\nfound = [contacts.find(name) for name in "ABC"]\nawait contacts.find("D")\n1'
+    )
     assert session.unawaited.sentences() == [
         'outbox.send(...) on line 1 was never awaited, so it was not made. Write: await outbox.send("a@b.c", "Hello")',
-        "contacts.find(...) on line 2 was never awaited, 3 times, so these calls were not made. "
-        'Write: found = [await contacts.find(name) for name in "ABC"]',
+        (
+            "contacts.find(...) on line 2 was never awaited, 3 times, so these calls were not made. "
+            'Write: found = [await contacts.find(name) for name in "ABC"]'
+        ),
     ]
     session.run("1")
     assert session.unawaited.sentences() == []
@@ -119,9 +121,11 @@ def test_mistake_01_a_call_on_the_last_line_has_a_notice_for_whoever_awaits_it(s
     [
         (
             'def address(who):\n    return contacts.ask(who).email\naddress("Sarah?")',
-            'address is a plain function, which cannot await. Make it "async def address(...)", '
-            'write "await address(...)" where it is called and await this call in it, '
-            "or write: return contacts.ask.blocking(who).email",
+            (
+                'address is a plain function, which cannot await. Make it "async def address(...)", '
+                'write "await address(...)" where it is called and await this call in it, '
+                "or write: return contacts.ask.blocking(who).email"
+            ),
         ),
         (
             'ask = lambda who: contacts.ask(who).email\nask("Sarah?")',
@@ -158,7 +162,7 @@ def test_mistake_01_where_code_cannot_await_the_correction_says_what_can_be_done
 
 def test_mistake_01_without_its_source_a_call_is_still_named(session: Session) -> None:
     """Code that was made at run time has no line to correct."""
-    error = session.fail('exec("print(contacts.ask(\'Sarah?\'))")')
+    error = session.fail("exec(\"print(contacts.ask('Sarah?'))\")")
     assert str(error) == "contacts.ask(...) on line 1 was not awaited. Write: await contacts.ask(...)"
 
 
@@ -196,19 +200,25 @@ def test_mistake_01_a_call_in_json_is_named_by_the_hint(session: Session) -> Non
     ("code", "hint"),
     [
         (
-            'def address(who):\n    answer = await contacts.ask(who)\n    return answer.email',
-            'address is a plain function, which cannot await. Make it "async def address(...)", '
-            'write "await address(...)" where it is called, or write in it: contacts.ask.blocking(who)',
+            "def address(who):\n    answer = await contacts.ask(who)\n    return answer.email",
+            (
+                'address is a plain function, which cannot await. Make it "async def address(...)", '
+                'write "await address(...)" where it is called, or write in it: contacts.ask.blocking(who)'
+            ),
         ),
         (
             "import asyncio\ndef pause():\n    await asyncio.sleep(1)",
-            'pause is a plain function, which cannot await. Make it "async def pause(...)", '
-            'write "await pause(...)" where it is called.',
+            (
+                'pause is a plain function, which cannot await. Make it "async def pause(...)", '
+                'write "await pause(...)" where it is called.'
+            ),
         ),
         (
             "class Book:\n    def owner(self):\n        é = 1; return await contacts.ask(self.name)",
-            'owner is a plain function, which cannot await. Make it "async def owner(...)", '
-            'write "await owner(...)" where it is called, or write in it: contacts.ask.blocking(self.name)',
+            (
+                'owner is a plain function, which cannot await. Make it "async def owner(...)", '
+                'write "await owner(...)" where it is called, or write in it: contacts.ask.blocking(self.name)'
+            ),
         ),
         (
             "ask = lambda who: await contacts.ask(who)",
@@ -220,17 +230,23 @@ def test_mistake_01_a_call_in_json_is_named_by_the_hint(session: Session) -> Non
         ),
         (
             "def addresses(names):\n    return [await contacts.ask(name) for name in names]",
-            'addresses is a plain function, which cannot await. Make it "async def addresses(...)", '
-            'write "await addresses(...)" where it is called.',
+            (
+                'addresses is a plain function, which cannot await. Make it "async def addresses(...)", '
+                'write "await addresses(...)" where it is called.'
+            ),
         ),
         (
             "def addresses(names):\n    async for name in names:\n        pass",
-            'addresses is a plain function, which cannot await. Make it "async def addresses(...)", '
-            'write "await addresses(...)" where it is called.',
+            (
+                'addresses is a plain function, which cannot await. Make it "async def addresses(...)", '
+                'write "await addresses(...)" where it is called.'
+            ),
         ),
     ],
 )
-def test_mistake_02_await_in_a_plain_def_names_the_function_to_make_async(session: Session, code: str, hint: str) -> None:
+def test_mistake_02_await_in_a_plain_def_names_the_function_to_make_async(
+    session: Session, code: str, hint: str
+) -> None:
     """The hint names the function, and the blocking form where there is one."""
     error = session.fail(code)
     assert isinstance(error, SyntaxError)
@@ -241,8 +257,13 @@ def test_mistake_02_the_blocking_form_that_the_hint_names_works(session: Session
     """A plain def, a lambda, a class body and map can all use it."""
     assert session.run('def f(who):\n    return contacts.ask.blocking(who)\nf("Sarah?")') == "contacts.ask('Sarah?',)"
     assert session.run('(lambda who: contacts.ask.blocking(who))("Sarah?")') == "contacts.ask('Sarah?',)"
-    assert session.run('class Book:\n    owner = contacts.ask.blocking("Sarah?")\nBook.owner') == "contacts.ask('Sarah?',)"
-    assert session.run('list(map(contacts.find.blocking, ["A", "B"]))') == ["contacts.find('A',)", "contacts.find('B',)"]
+    assert (
+        session.run('class Book:\n    owner = contacts.ask.blocking("Sarah?")\nBook.owner') == "contacts.ask('Sarah?',)"
+    )
+    assert session.run('list(map(contacts.find.blocking, ["A", "B"]))') == [
+        "contacts.find('A',)",
+        "contacts.find('B',)",
+    ]
 
 
 def test_a_correction_never_shows_a_line_that_is_too_long_to_read() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -33,7 +33,10 @@ def session() -> Iterator[Session]:
         ("import functions", CAPABILITIES),
         ("import tools.contacts as c", CAPABILITIES),
         ("from my_contacts_tool import find", f"{CAPABILITIES} Write: await contacts.find(name)"),
-        ("from company import weather_report", "There is no company here: the standard library is, and no other packages can be installed."),
+        (
+            "from company import weather_report",
+            "There is no company here: the standard library is, and no other packages can be installed.",
+        ),
     ],
 )
 def test_mistake_04_an_import_of_a_capability_says_that_it_is_in_scope(session: Session, code: str, hint: str) -> None:
@@ -54,7 +57,10 @@ def test_mistake_04_an_import_of_a_capability_says_that_it_is_in_scope(session: 
         ),
         ("yaml", "There is no yaml here: use json, or tomllib for TOML; simple YAML can be split by lines."),
         ("bs4", "There is no bs4 here: use html.parser for HTML and xml.etree.ElementTree for XML."),
-        ("dateutil.parser", "There is no dateutil here: use datetime and zoneinfo: datetime.fromisoformat reads ISO dates, strptime others."),
+        (
+            "dateutil.parser",
+            "There is no dateutil here: use datetime and zoneinfo: datetime.fromisoformat reads ISO dates, strptime others.",
+        ),
         ("jsn", "There is no module jsn. Did you mean json?"),
         ("quantumlib", "There is no quantumlib here: the standard library is, and no other packages can be installed."),
         ("tkinter", "There is no tkinter here: nothing has a screen or a keyboard; print what is to be shown."),
@@ -68,6 +74,14 @@ def test_mistake_04_an_import_that_the_image_lacks_says_what_there_is_instead(mo
         assert suggestions.hint(error, Scene(packages=["attrs", "jinja2"])) == (
             f"{hint} Packages that are here: attrs, jinja2."
         )
+
+
+def test_mistake_04_a_policy_that_refuses_an_import_of_a_capability_has_the_same_hint(session: Session) -> None:
+    """The policy knows modules; what is in scope is said beside it."""
+    refusal = 'raise Exception(\'Line 1, column 8: Module "{}" is not available under policy "restricted". No.\')'
+    assert session.hint(refusal.format("contacts")) == f"{CAPABILITIES} Write: contacts"
+    assert session.hint(refusal.format("tools.search")) == CAPABILITIES
+    assert session.hint(refusal.format("requests")) is None
 
 
 def test_mistake_04_a_barriers_own_sentence_is_not_said_twice() -> None:
@@ -117,7 +131,10 @@ def test_mistake_07_an_unknown_name_in_a_session_that_was_put_back_says_so(sessi
 @pytest.mark.parametrize(
     ("code", "hint"),
     [
-        ('Contact("Sarah", "s@b.c")["email"]', "Contact is a record, its fields are attributes. Write: Contact('Sarah', 's@b.c').email"),
+        (
+            'Contact("Sarah", "s@b.c")["email"]',
+            "Contact is a record, its fields are attributes. Write: Contact('Sarah', 's@b.c').email",
+        ),
         ('sarah["emial"]', "Contact is a record, its fields are attributes. Write: sarah.email"),
         ('sarah["phone"]', "Contact is a record with the fields name, email."),
         ("sarah[0]", "sarah is one Contact, not a list of them; its fields are name, email."),
@@ -125,7 +142,10 @@ def test_mistake_07_an_unknown_name_in_a_session_that_was_put_back_says_so(sessi
         ("a, b = sarah", "Contact is one record with the fields name, email, not a list of them."),
         ("sarah.emial", "Contact is a record with the fields name, email. Did you mean email?"),
         ("sarah.phone", "Contact is a record with the fields name, email."),
-        ('sarah.get("email")', "Contact is a record with the fields name, email. Read them as attributes; dataclasses.asdict makes it a dict."),
+        (
+            'sarah.get("email")',
+            "Contact is a record with the fields name, email. Read them as attributes; dataclasses.asdict makes it a dict.",
+        ),
         ("[sarah].email", "It is a list of Contact: take one, [0].email, or go through them all."),
         ("[].email", "It is empty: there is no item to read from."),
         ("nobody.email", "nobody is None: nothing was found. Check for None first."),
@@ -137,10 +157,16 @@ def test_mistake_07_an_unknown_name_in_a_session_that_was_put_back_says_so(sessi
         ("rows[1]", "rows has 1 item: the last is [0], or [-1]."),
         ("none_found[0]", "none_found is empty: nothing was found. Check before taking an item: if none_found: ..."),
         ("import json\njson.dumps(sarah)", "Contact is a record. Write: json.dumps(..., default=dataclasses.asdict)"),
-        ("import json, datetime\njson.dumps(datetime.date.today())", "Let it be written as text: json.dumps(..., default=str)"),
+        (
+            "import json, datetime\njson.dumps(datetime.date.today())",
+            "Let it be written as text: json.dumps(..., default=str)",
+        ),
         ("import json\njson.dumps({1})", "JSON has no sets. Make it a list first: sorted(...)"),
         ("await len('abc')", "len('abc') is the value already. Leave out await: len('abc')"),
-        ("await contacts.find.blocking('A')", "A blocking call gives the answer itself. Leave out await: contacts.find.blocking('A')"),
+        (
+            "await contacts.find.blocking('A')",
+            "A blocking call gives the answer itself. Leave out await: contacts.find.blocking('A')",
+        ),
         ("await contacts.find", "It is not called yet. Write: await contacts.find(...)"),
         (
             "import asyncio\nawait [contacts.find(name) for name in 'AB']",
@@ -153,8 +179,10 @@ def test_mistake_07_an_unknown_name_in_a_session_that_was_put_back_says_so(sessi
         ("async for each in await contacts.find('A'): pass", "It is no async iterator. Write for, not async for."),
         (
             "contacts('Sarah')",
-            "contacts is called by its methods: contacts.find(name: str) -> list[Contact], "
-            "contacts.ask(question: str, *, context: Literal['fork', 'cold'] = 'fork') -> Contact.",
+            (
+                "contacts is called by its methods: contacts.find(name: str) -> list[Contact], "
+                "contacts.ask(question: str, *, context: Literal['fork', 'cold'] = 'fork') -> Contact."
+            ),
         ),
         ("contacts.find['Sarah']", "A method is called with parentheses: contacts.find('Sarah')"),
         ("1 + 'a'", None),
@@ -221,7 +249,18 @@ class HostileName:
         raise RuntimeError("no names")
 
 
-@pytest.mark.parametrize("error", [Hostile(), NameError(name=HostileName()), KeyError(), IndexError(), SyntaxError(), OSError(), BaseException()])  # type: ignore[list-item]
+@pytest.mark.parametrize(
+    "error",
+    [
+        Hostile(),
+        NameError(name=cast(str, HostileName())),
+        KeyError(),
+        IndexError(),
+        SyntaxError(),
+        OSError(),
+        BaseException(),
+    ],
+)
 def test_a_hint_never_fails(error: BaseException) -> None:
     """Whatever the exception does when it is looked at, there is a hint or none."""
     assert suggestions.hint(error, Scene()) is None
@@ -229,10 +268,6 @@ def test_a_hint_never_fails(error: BaseException) -> None:
 
 def test_a_hint_runs_none_of_the_agents_code(session: Session) -> None:
     """A failing line is read, not evaluated again."""
-    code = (
-        "count = 0\n"
-        "def rows():\n    global count\n    count += 1\n    return {}\n"
-        "rows()['x']"
-    )
+    code = "count = 0\ndef rows():\n    global count\n    count += 1\n    return {}\nrows()['x']"
     assert session.hint(code) is None
     assert session.names["count"] == 1

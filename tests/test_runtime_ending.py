@@ -36,9 +36,9 @@ def test_many_tasks_of_one_function_are_one_notice():
         ),
         hold,
     )
-    assert got.notices == (
+    assert " ".join(got.notices) == (
         "9 tasks of fetch() (line 2) were still running when the cell ended, and were cancelled. "
-        "Await them in the cell that starts them: await asyncio.gather(...)",
+        "Await them in the cell that starts them: await asyncio.gather(...)"
     )
 
 
@@ -190,9 +190,9 @@ def test_an_async_generator_that_was_begun_is_closed_and_named():
         """)
     )
     assert (got.value, got.stdout) == (1, "closed\n")
-    assert got.notices == (
+    assert " ".join(got.notices) == (
         "The async generator numbers() (line 3) was not finished when the cell ended, and was closed. "
-        "Finish it in the cell that begins it.",
+        "Finish it in the cell that begins it."
     )
 
 

@@ -356,3 +356,45 @@ def test_a_cancelled_error_that_nobody_asked_for_is_the_scripts_own():
     with session(hold) as guest:
         failure = guest.run(cell("asyncio.current_task().cancel()\nawait lookup(1)")).failure
     assert (failure.kind, failure.type) == ("script", "CancelledError")
+
+
+def test_tasks_that_are_ready_do_not_go_on_after_an_interrupt():
+    """One interrupt is enough for two tasks that would both run forever."""
+    with session() as guest:
+        got = guest.run(
+            cell("""
+            async def spin(n):
+                if n == 0:
+                    _thread.interrupt_main()
+                while True: pass
+            try:
+                await asyncio.gather(spin(0), spin(1))
+            finally:
+                print("cleaned")
+            """)
+        )
+    assert (got.failure.type, got.stdout) == ("TimeLimit", "cleaned\n")
+
+
+def test_those_who_wait_for_an_interrupted_task_let_it_clean_up():
+    """The parent unwinds after the child, though the child's clean-up waits for an answer."""
+    with session() as guest:
+        got = guest.run(
+            cell("""
+            async def child():
+                try:
+                    _thread.interrupt_main()
+                    while True: pass
+                finally:
+                    print(await lookup("child"))
+            async def parent():
+                try:
+                    async with asyncio.TaskGroup() as group:
+                        group.create_task(child())
+                        group.create_task(lookup("other"))
+                finally:
+                    print("parent")
+            await parent()
+            """)
+        )
+    assert (got.failure.kind, got.stdout) == ("limit", "child\nparent\n")

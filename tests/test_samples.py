@@ -108,54 +108,67 @@ async def test_cold_neither_sarah_is_taken(name: str, tmp_path: Path) -> None:
     assert all("Sarah" in option for option in caught.value.options)
 
 
-def exchanged(sample: Sample, one: str, other: str) -> Inherited:
-    """A sample's conversation in which two names have changed places."""
+def said_on(sample: Sample, *more: tuple[str, str]) -> Inherited:
+    """A sample's conversation, gone on with what was said next: by whom, and what."""
+    conversation = Conversation.load(sample.thread)
+    for role, text in more:
+        conversation = conversation.user(text) if role == "user" else conversation.assistant(text)
+    return Inherited.of(conversation)
+
+
+def rewritten(sample: Sample, *pairs: tuple[str, str]) -> Inherited:
+    """A sample's conversation in which words have changed places."""
     text = sample.thread.read_text()
-    assert one in text
-    assert other in text
-    swapped = text.replace(one, "\0").replace(other, one).replace("\0", other)
-    return Inherited.of(Conversation.from_json(json.loads(swapped)))
+    for one, other in pairs:
+        assert one in text
+        text = text.replace(one, "\0").replace(other, one).replace("\0", other)
+    return Inherited.of(Conversation.from_json(json.loads(text)))
 
 
-@pytest.mark.parametrize(
-    ("name", "one", "other", "question", "answer"),
-    [
-        ("board", "Sarah Chen in finance", "Sarah Lindqvist in design", "Sarah's address", "Sarah Lindqvist"),
-        ("clinic", "Adeyemi", "Whitlock", "Sarah's address", "Sarah Whitlock"),
-        ("renovation", "Hagen", "Riedel", "Tom", "Tom Riedel"),
-    ],
-)
-async def test_who_it_is_follows_the_conversation(
-    name: str, one: str, other: str, question: str, answer: str, tmp_path: Path
-) -> None:
-    """If the two change places in what was said, the answer changes: no rule knows the sample."""
-    sample = SAMPLES[name]
+async def test_who_asked_for_it_decides(tmp_path: Path) -> None:
+    """If the two Sarahs change places in what was said, the other one is meant: no rule knows the sample."""
+    sample = SAMPLES["board"]
+    inherited = rewritten(sample, ("Sarah Chen in finance", "Sarah Lindqvist in design"))
     async with opened(sample, tmp_path) as (contacts, _, _):
-        assert (await contacts.ask(question, inherited=exchanged(sample, one, other))).name == answer
+        assert (await contacts.ask("Sarah's address", inherited=inherited)).name == "Sarah Lindqvist"
 
 
-@pytest.mark.parametrize(
-    ("name", "one", "other", "question", "answer"),
-    [
-        ("board", "metrics report", "incident report", "the report", "operations/incident-report-2025-05-06.md"),
-        ("renovation", "oak", "beech", "the offer", "offers/offer-kitchen-oak.md"),
-    ],
-)
-async def test_which_file_it_is_follows_the_conversation(
-    name: str, one: str, other: str, question: str, answer: str, tmp_path: Path
-) -> None:
-    """If another file was spoken of, another file is meant."""
-    sample = SAMPLES[name]
-    text = sample.thread.read_text().replace(one, "\0").replace(other, one).replace("\0", other)
-    if name == "board":
-        text = (
-            text.replace("weekly incident", "incident")
-            .replace("the metrics", "the incident")
-            .replace("week 19", "6 May")
-        )
-    inherited = Inherited.of(Conversation.from_json(json.loads(text)))
+async def test_what_was_decided_decides(tmp_path: Path) -> None:
+    """If oak was taken in the end and not beech, the offer in oak is meant."""
+    sample = SAMPLES["renovation"]
     async with opened(sample, tmp_path) as (_, search, _):
-        assert (await search.ask(question, inherited=inherited)).path == answer
+        file = await search.ask("the offer", inherited=rewritten(sample, ("oak", "beech")))
+    assert file.path == "offers/offer-kitchen-oak.md"
+
+
+async def test_what_is_said_later_counts(tmp_path: Path) -> None:
+    """The same questions, asked later in the same conversation, mean another report and another Sarah."""
+    sample = SAMPLES["clinic"]
+    inherited = said_on(
+        sample,
+        ("assistant", "It has gone out."),
+        ("user", "Now Miso. The owner would like to read the blood values herself, so send her the report as well."),
+    )
+    async with opened(sample, tmp_path) as (contacts, search, _):
+        assert (await contacts.ask("Sarah's address", inherited=inherited)).name == "Sarah Whitlock"
+        file = await search.ask("the report", inherited=inherited)
+    assert file.path == "laboratory/blood-report-miso-2025-05-12.txt"
+
+
+async def test_another_matter_means_another_man(tmp_path: Path) -> None:
+    """Once the roof's permit is there, the roofer and his offer are meant."""
+    sample = SAMPLES["renovation"]
+    inherited = said_on(
+        sample,
+        ("assistant", "I have written to him."),
+        (
+            "user",
+            "And guess what came in the post: the permit for the roof! So we can accept that offer too. Tell Tom.",
+        ),
+    )
+    async with opened(sample, tmp_path) as (contacts, search, _):
+        assert (await contacts.ask("Tom", inherited=inherited)).name == "Tom Riedel"
+        assert (await search.ask("the offer", inherited=inherited)).path == "offers/offer-roof.md"
 
 
 async def test_a_decision_that_was_taken_back_does_not_count(tmp_path: Path) -> None:
@@ -198,9 +211,21 @@ def test_the_shapes_differ_between_the_samples() -> None:
 
 
 def test_no_rule_knows_a_sample() -> None:
-    """No name, file or subject of a sample occurs in the code that resolves it."""
+    """No name and no subject of a sample occurs in the code that resolves it, or in what its tools say of themselves."""
     package = Path(host.__file__).parent
-    places = ("models", "loop", "contacts", "search")
-    code = "\n".join(path.read_text() for place in places for path in (package / place).rglob("*.py"))
-    for word in ("Sarah", "Chen", "Lindqvist", "metrics", "Halden", "Adeyemi", "Bruno", "Hagen", "beech", "kitchen"):
-        assert word.lower() not in code.lower().replace('"sarah finance"', "").replace('"sarah\'s address"', "")
+    files = [path for place in ("models", "loop") for path in (package / place).rglob("*.py")]
+    code = "\n".join(path.read_text() for path in files).lower()
+    for word in (
+        "sarah",
+        "chen",
+        "lindqvist",
+        "metrics",
+        "halden",
+        "adeyemi",
+        "bruno",
+        "hagen",
+        "beech",
+        "kitchen",
+        "deck",
+    ):
+        assert word not in code

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, Generic, Literal, NewType, NotRequired, Optional, TypedDict, TypeVar, Union
+from typing import Annotated, Any, Literal, NewType, NotRequired, Optional, TypedDict, TypeVar, Union
 from uuid import UUID
 
 import pytest
@@ -55,8 +55,8 @@ class Person:
 
 
 @dataclass
-class Box(Generic[T]):
-    item: T
+class Box[Item]:
+    item: Item
 
 
 class Options(TypedDict):
@@ -83,7 +83,7 @@ NOW = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC)
         ("float", [0.5, float("nan"), 3, 1 << 70]),
         ("str", ["", "x", "\ud800"]),
         ("bytes", [b""]),
-        ("datetime", [NOW, dt.datetime(2024, 1, 1)]),
+        ("datetime", [NOW, dt.datetime(2024, 1, 1)]),  # noqa: DTZ001
         ("date", [TODAY]),
         ("time", [dt.time(1, 2)]),
         ("timedelta", [dt.timedelta(days=1)]),
@@ -150,14 +150,22 @@ def test_what_fits_passes(shape: Shape, values: list[object]) -> None:
         (["literal", 1], True, "expected Literal[1], got bool (True)"),
         (["record", "Person"], {"name": "A"}, "expected Person, got dict ({'name': 'A'})"),
         (["record", "Person"], Address("Oslo"), "expected Person, got Address (Address(city='Oslo'))"),
-        (["record", "Person"], Unknown(type_name="Address", fields={"city": "Oslo"}), "expected Person, got Address ({'city': 'Oslo'})"),
+        (
+            ["record", "Person"],
+            Unknown(type_name="Address", fields={"city": "Oslo"}),
+            "expected Person, got Address ({'city': 'Oslo'})",
+        ),
         (
             ["record", "Person"],
             Unknown(type_name="Person", problem="missing 'name'"),
             "expected Person, got one that cannot be made: missing 'name'",
         ),
         (["enum", "Color", "RED", "GREEN"], "BLUE", "expected Color (one of 'RED', 'GREEN'), got str ('BLUE')"),
-        (["enum", "Color", "RED", "GREEN"], Level.LOW, "expected Color (one of 'RED', 'GREEN'), got Level (<Level.LOW: 1>)"),
+        (
+            ["enum", "Color", "RED", "GREEN"],
+            Level.LOW,
+            "expected Color (one of 'RED', 'GREEN'), got Level (<Level.LOW: 1>)",
+        ),
         (["list", ["record", "Person"]], [Person("A"), 3], "[1]: expected Person, got int (3)"),
     ],
 )
@@ -167,7 +175,10 @@ def test_what_does_not_fit_is_named_with_its_place(shape: Shape, value: object, 
         shapes.check(value, shape, records=RECORDS)
     assert str(caught.value) == message
     assert isinstance(caught.value, TypeError)
-    assert message == f"{caught.value.path}{': ' if caught.value.path else ''}expected {caught.value.expected}, got {caught.value.got}"
+    assert (
+        message
+        == f"{caught.value.path}{': ' if caught.value.path else ''}expected {caught.value.expected}, got {caught.value.got}"
+    )
 
 
 def test_what_was_there_is_shown_in_a_few_words() -> None:
@@ -218,7 +229,11 @@ def test_what_is_no_shape_is_the_hosts_fault(shape: Any) -> None:
         ),
         (Optional[str], ["union", "str", "none"], "str | None"),  # noqa: UP045
         (str | None, ["union", "str", "none"], "str | None"),
-        (Union[int, Sequence[str]], ["union", "int", ["list", "str"], ["tuple", "str", "..."]], "int | list[str] | tuple[str, ...]"),  # noqa: UP007
+        (
+            Union[int, Sequence[str]],  # noqa: UP007  the old forms are tested too
+            ["union", "int", ["list", "str"], ["tuple", "str", "..."]],
+            "int | list[str] | tuple[str, ...]",
+        ),
         (int | Any, "any", "Any"),
         (Literal["fork", "cold"], ["literal", "fork", "cold"], "Literal['fork', 'cold']"),
         (Annotated[int, "a count"], "int", "int"),
@@ -244,7 +259,17 @@ def test_an_annotation_has_a_shape_and_reads_as_a_type(annotation: object, shape
 
 
 @pytest.mark.parametrize(
-    "annotation", [Stranger, Fraction, complex, bytearray, typing.Callable[[], int], abc.Awaitable[int], type[int], typing.NamedTuple("Pair", [("a", int)])]
+    "annotation",
+    [
+        Stranger,
+        Fraction,
+        complex,
+        bytearray,
+        typing.Callable[[], int],
+        abc.Awaitable[int],
+        type[int],
+        typing.NamedTuple("Pair", [("a", int)]),
+    ],
 )
 def test_a_type_that_cannot_cross_is_refused_when_it_is_declared(annotation: object) -> None:
     """The sentence names the type and what to use instead."""
@@ -256,7 +281,9 @@ def test_a_type_that_cannot_cross_is_refused_when_it_is_declared(annotation: obj
 
 def test_an_annotation_that_is_still_a_string_is_refused() -> None:
     """Whoever declares resolves it first."""
-    with pytest.raises(TypeError, match=r"^the annotation 'Person' is still a string: resolve it with typing\.get_type_hints first$"):
+    with pytest.raises(
+        TypeError, match=r"^the annotation 'Person' is still a string: resolve it with typing\.get_type_hints first$"
+    ):
         shapes.of("Person")
 
 
@@ -271,9 +298,11 @@ def test_records_in_finds_dataclasses_and_enums_at_any_depth() -> None:
 
 def test_two_types_of_one_name_cannot_be_declared_together() -> None:
     """In the sandbox a type is known by its name."""
-    other = dataclass(type("Person", (), {"__annotations__": {"age": int}}))
-    with pytest.raises(ValueError, match=r"^two types are called Person: .+ Types are known by name in the sandbox: rename one$"):
-        shapes.records_in(dict[str, Person | other])  # type: ignore[valid-type]
+    other: Any = dataclass(type("Person", (), {"__annotations__": {"age": int}}))
+    with pytest.raises(
+        ValueError, match=r"^two types are called Person: .+ Types are known by name in the sandbox: rename one$"
+    ):
+        shapes.records_in(dict[str, Person | other])
 
 
 PLAIN = st.recursive(

@@ -3,29 +3,31 @@ plain functions that the guest awaits, as in its documentation.
 
 It has two ways to start: `Sandbox(callbacks=...)`, which its documentation recommends where no packages are needed,
 and a `SandboxFactory` with the callbacks baked in, which it says is faster. Both are measured; everything else runs in
-the factory's sessions. Values cross as JSON. Limits are its defaults.
+the factory's sessions. A factory takes long to build and is meant to be saved, so it is, in the folder that is this
+program's argument. Values cross as JSON. Limits are its defaults.
 """
 
 from __future__ import annotations
 
 import importlib
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.peers.serving import Operation, expect, process_start, serve
+from benchmarks.peers.serving import Operation, expect, from_process, process_start, serve
 from benchmarks.work import (
     CALLS,
     GATHERED,
     GATHERS,
-    IDLE,
     ROW_TRIPS,
     ROWS,
     TEXT,
     TEXT_TRIPS,
     Arrivals,
-    proportional_bytes,
 )
 
 __all__ = ["opened"]
@@ -40,11 +42,29 @@ def lookup(value):
 sandbox = eryx.Sandbox(callbacks=[{"name": "lookup", "fn": lookup}])
 print(sandbox.execute("result = await lookup(value=1)").result, flush=True)
 """
+IDLE_PROGRAM: Final = """
+import sys
+import eryx
+from benchmarks.work import IDLE, proportional_bytes
+
+factory = eryx.SandboxFactory.load(sys.argv[1])
+kept = []
+
+def hold(count):
+    for _ in range(count):
+        kept.append(factory.create_session())
+        kept[-1].execute("x = [1, 2, 3]")
+
+hold(1)
+before = proportional_bytes()
+hold(IDLE)
+print((proportional_bytes() - before) / IDLE, flush=True)
+"""
 
 
 @contextmanager
-def opened() -> Iterator[Mapping[str, Operation]]:
-    """The operations, by the names of their figures."""
+def opened(folder: Path) -> Iterator[Mapping[str, Operation]]:
+    """The operations, by the names of their figures. The factory is kept in `folder`."""
     eryx: Any = importlib.import_module("eryx")  # not typed here: it need not be installed
     arrivals = Arrivals()
 
@@ -60,7 +80,12 @@ def opened() -> Iterator[Mapping[str, Operation]]:
         {"name": "lookup", "fn": echo, "description": "Gives its argument back."},
         {"name": "fetch", "fn": fetch, "description": "Gives rows."},
     ]
-    factory = eryx.SandboxFactory(callbacks=callbacks)
+    saved = folder / f"eryx-{version('pyeryx')}-factory.bin"
+    if not saved.exists():
+        building = saved.with_suffix(".part")
+        eryx.SandboxFactory(callbacks=callbacks).save(building)
+        building.replace(saved)
+    factory = eryx.SandboxFactory.load(saved, callbacks=callbacks)
     session = factory.create_session()
 
     def first(sandbox: Any) -> None:
@@ -91,15 +116,6 @@ def opened() -> Iterator[Mapping[str, Operation]]:
         took = time.perf_counter() - began
         expect(rows, ROWS)
         return took
-
-    def idle() -> float:
-        kept = [factory.create_session()]
-        kept[0].execute("x = [1, 2, 3]")
-        before = proportional_bytes()
-        for _ in range(IDLE):
-            kept.append(factory.create_session())
-            kept[-1].execute("x = [1, 2, 3]")
-        return (proportional_bytes() - before) / IDLE
 
     session.execute("rows = await fetch()")
     with factory.create_pool(max_size=4, min_idle=2) as pool:
@@ -134,9 +150,9 @@ def opened() -> Iterator[Mapping[str, Operation]]:
                 value=len(ROWS),
             ),
             "rows-out/eryx": rows_out,
-            "idle-memory/eryx": idle,
+            "idle-memory/eryx-factory": from_process(IDLE_PROGRAM, str(saved)),
         }
 
 
 if __name__ == "__main__":
-    serve(opened())
+    serve(opened(Path(sys.argv[1])))

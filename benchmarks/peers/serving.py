@@ -1,4 +1,4 @@
-"""A peer's side of the conversation: see benchmarks.peers. Nothing of ours is measured or loaded in this process."""
+"""A peer's side of the conversation: see benchmarks.peers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 
-__all__ = ["Operation", "expect", "process_start", "serve"]
+__all__ = ["Operation", "expect", "from_process", "process_start", "serve"]
 
 type Operation = Callable[[], float]
 """One sample, in seconds or bytes."""
@@ -62,5 +62,15 @@ def process_start(program: str) -> Operation:
             took = time.perf_counter() - began
         expect(said, b"1\n")
         return took
+
+    return sample
+
+
+def from_process(program: str, *arguments: str) -> Operation:
+    """Samples that a Python program prints, in a process of its own each: for memory, of which processes keep some."""
+
+    def sample() -> float:
+        command = [sys.executable, "-c", program, *arguments]
+        return float(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
 
     return sample

@@ -61,7 +61,7 @@ class Evidence:
         worth: dict[int, float] = {}
         totals: list[float] = []
         for words, found in zip(telling, places, strict=True):
-            missing = 1.0
+            values: list[float] = []
             introduced = 0.0
             for word, weight in words.items():
                 said = denied = 0.0
@@ -75,7 +75,10 @@ class Evidence:
                     else:
                         said = max(said, value * (1.0 if beside else self._w.apart))
                         introduced = max(introduced, weight * place.sureness) if beside else introduced
-                missing *= 1 - self._w.sure * weight * min(1.0, max(0.0, said - self._w.denial * denied))
+                values.append(weight * min(1.0, max(0.0, said - self._w.denial * denied)))
+            missing = 1.0
+            for rank, value in enumerate(sorted(values, reverse=True)):
+                missing *= 1 - self._w.sure * value * self._w.further**rank
             known = self._w.unknown + (1 - self._w.unknown) * introduced if self._positions else 1.0
             totals.append((1 - missing) * known)
         return totals

@@ -12,35 +12,36 @@ class Weights:
     """What each kind of evidence counts."""
 
     # How strongly one place of a conversation is bound to another.
-    sentence: float = 0.75
-    saying: float = 0.7
-    turn: float = 0.5
-    turn_back: float = 0.8
-    turn_both: float = 0.6
-    long: float = 0.3
-    word: float = 0.85
-    rarity: float = 0.5
-    head: float = 0.4
+    sentence: float = 0.88
+    saying: float = 0.86
+    turn: float = 0.41
+    turn_back: float = 0.75
+    turn_both: float = 0.62
+    long: float = 0.23
+    word: float = 0.7
+    rarity: float = 0.15
+    head: float = 0.1
     asides: float = 1.0
-    end_beside_asides: float = 0.5
-    aside: float = 0.35
+    end_beside_asides: float = 0.43
+    aside: float = 0.38
     # What an occurrence counts.
-    unknown: float = 0.6
-    apart: float = 0.9
-    sure: float = 0.9
-    prose: float = 0.55
-    wish: float = 0.3
-    question: float = 0.8
-    done: float = 0.5
-    oldest: float = 0.6
-    ageing: float = 0.85
-    corrects: float = 1.2
-    taken_back: float = 0.45
-    denial: float = 1.0
+    unknown: float = 0.87
+    apart: float = 1.0
+    further: float = 0.8
+    sure: float = 0.95
+    prose: float = 0.44
+    wish: float = 1.24
+    question: float = 0.5
+    done: float = 0.62
+    oldest: float = 0.94
+    ageing: float = 0.9
+    corrects: float = 1.72
+    taken_back: float = 0.2
+    denial: float = 0.3
     # When a choice is made.
-    clear: float = 0.25
-    ratio: float = 1.6
-    lone: float = 3.0
-    ahead: float = 0.09
-    least: float = 0.05
-    telling: float = 0.1
+    clear: float = 0.15
+    ratio: float = 1.63
+    lone: float = 4.15
+    ahead: float = 0.05
+    least: float = 0.09
+    telling: float = 0.09
