@@ -228,7 +228,7 @@ class Guest:
             try:
                 self.loop.run_ready(waited)
             except (SystemExit, KeyboardInterrupt) as error:  # from a task: asyncio ends the whole run with it
-                if self._running is not None and not waited.done():
+                if self._running is not None and waited in self.loop.tasks and not waited.done():
                     self._running.leaving = self._running.leaving or error
                     waited.cancel()
                 continue
@@ -350,11 +350,7 @@ class Guest:
     def _report(self, context: dict[str, Any]) -> None:
         """What asyncio logs: an exception that nobody awaited, mostly."""
         error = context.get("exception")
-        if isinstance(error, TimeLimit | asyncio.CancelledError) or self.interrupts.stop is not None:
+        silent = TimeLimit, asyncio.CancelledError, SystemExit, KeyboardInterrupt
+        if isinstance(error, silent) or self.interrupts.stop is not None:
             return
-        lines = [str(context.get("message") or "Unhandled exception in event loop")]
-        lines += [
-            f"{name}: {value!r}" for name, value in sorted(context.items()) if name in ("future", "task", "handle")
-        ]
-        text = failures.text(error, self._scope.sources) if isinstance(error, BaseException) else ""
-        self.console.stderr.write("\n".join(lines) + "\n" + text)
+        self.console.stderr.write(failures.logged(context, self._scope.sources))

@@ -23,6 +23,7 @@ from types import CodeType, FunctionType
 from typing import Final, cast
 
 from guest_stdlib.cleaning import Cleaned, read
+from guest_stdlib.unblocking import unblocked
 
 __all__ = ["Cell", "Cells", "Sources"]
 
@@ -126,6 +127,8 @@ class Cells:
         target = _target(tree)
         if self.policy is not None:
             tree = self.policy(tree, text, filename)
+        elif "asyncio.run" in text:
+            tree = unblocked(tree)
         body_tree, last_tree, captured = _split(tree)
         body = last = None
         if body_tree.body:

@@ -20,7 +20,7 @@ from typing import Any, Final, cast
 from guest_stdlib.cells import Sources
 from guest_stdlib.channel.events import FAILURE_KINDS, Cancel, Failure, FailureKind
 
-__all__ = ["record", "shortened", "text"]
+__all__ = ["logged", "record", "shortened", "text"]
 
 _MESSAGE: Final = 4000  # characters
 _TRACEBACK: Final = 12_000
@@ -205,6 +205,15 @@ def text(error: BaseException, sources: Sources) -> str:
         return shortened(_format(error, sources), _TRACEBACK)
     except BaseException as failure:
         return f"{type(error).__name__}: the traceback cannot be shown ({type(failure).__name__})\n"
+
+
+def logged(context: Mapping[str, object], sources: Sources) -> str:
+    """What asyncio's default exception handler would log."""
+    error = context.get("exception")
+    lines = [str(context.get("message") or "Unhandled exception in event loop")]
+    lines += [f"{name}: {context[name]!r}" for name in ("future", "handle", "task") if name in context]
+    traceback_text = text(error, sources) if isinstance(error, BaseException) else ""
+    return "\n".join(lines) + "\n" + traceback_text
 
 
 class _Stack(traceback.StackSummary):

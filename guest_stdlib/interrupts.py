@@ -86,7 +86,7 @@ class Interrupts:
 
     def reset(self) -> None:
         """A cell begins or ended: what was on its way to the last one is void."""
-        self.stop = None
+        self.stop = self._had = None
         self.late = self._unasked = self._overdue = self._loop.interrupted = False
 
     def deliver(self, stop: Cancel) -> None:

@@ -19,6 +19,7 @@ import collections
 import contextlib
 import contextvars
 import heapq
+import math
 import sys
 import time
 import weakref
@@ -83,9 +84,6 @@ class Loop(asyncio.AbstractEventLoop):
         self._timers: list[tuple[float, int, asyncio.TimerHandle]] = []
         self._timers_cancelled = 0
         self._order = 0
-        self._blocked: list[
-            asyncio.Task[Any] | None
-        ] = []  # whose turns `run_until_complete` interrupted, outermost first
         self._factory: TaskFactory | None = None
         self._handler: ExceptionHandler | None = None
         self._stopped: list[asyncio.Future[None]] = []
@@ -150,6 +148,8 @@ class Loop(asyncio.AbstractEventLoop):
     def run_until_complete[T](self, future: Generator[Any, None, T] | Awaitable[T]) -> T:
         """Run on the native stack until `future` is done; also inside a running task, whose turn it then still is."""
         if len(self.blocked) >= _NESTED:
+            if asyncio.iscoroutine(future):
+                future.close()
             raise RuntimeError(f"{_NESTED} blocking runs are nested here; make the functions async, and await them")
         ours = not asyncio.isfuture(future)
         waited: asyncio.Future[T] = asyncio.ensure_future(future, loop=self)  # type: ignore[arg-type]
@@ -252,8 +252,9 @@ class Loop(asyncio.AbstractEventLoop):
     ) -> asyncio.TimerHandle:
         """Run a callback at a time of `time()`."""
         handle = asyncio.TimerHandle(when, callback, args, self, context)
-        self._order += 1
-        heapq.heappush(self._timers, (when, self._order, handle))
+        if when < math.inf:  # what never happens is no timer
+            self._order += 1
+            heapq.heappush(self._timers, (when, self._order, handle))
         return handle
 
     def time(self) -> float:

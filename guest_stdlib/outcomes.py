@@ -69,6 +69,9 @@ def _done(running: Running, scope: Scope, put: Put, notices: tuple[str, ...], li
         target = running.cell.target if running.cell else None
         handle = target if target is not None and target.isidentifier() else "_"
         _put_shortened(put, done, handle, _why(problem), limits)
+    except Exception as error:  # from the value: a property that raises, say
+        notice = f"The cell's value was sent as its repr, because reading it raised {type(error).__name__}."
+        put(dataclasses.replace(done, value=_opaque(value), notices=(*notices, notice)))
 
 
 def _put_shortened(put: Put, done: Done, handle: str, why: str, limits: CodecLimits) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import asyncio.events
 import asyncio.runners
+import builtins
 import contextvars
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine
@@ -17,6 +18,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from guest_stdlib.loop import Loop
+from guest_stdlib.unblocking import AT_TOP
 
 __all__ = ["Runner", "install", "new_event_loop", "run", "uninstall"]
 
@@ -45,27 +47,34 @@ class Runner:
 
     def run[T](self, coro: Coroutine[Any, Any, T] | Awaitable[T], *, context: contextvars.Context | None = None) -> T:
         """Run a coroutine to its end and return its result."""
+        task: asyncio.Task[T] = self.start(_coroutine(coro), context)
+        return _session_loop().run_until_complete(task)
+
+    def start(self, coro: Coroutine[Any, Any, Any], context: contextvars.Context | None = None) -> asyncio.Task[Any]:
+        """A task of this run."""
         own = self._own_context()
-        loop = _session_loop()
-        task: asyncio.Task[T] = loop.create_task(_coroutine(coro), context=context or own)
-        return loop.run_until_complete(task)
+        return _session_loop().create_task(coro, context=context or own)
 
     def close(self) -> None:
         """End the tasks that were started within."""
-        if self._closed:
-            return
+        if not self._closed and self._left():
+            _session_loop().run_until_complete(self.end())
         self._closed = True
-        loop = _session_loop()
-        left = [
+
+    def _left(self) -> list[asyncio.Task[Any]]:
+        return [
             task
-            for task in loop.tasks
+            for task in _session_loop().tasks
             if isinstance(task, asyncio.Task) and not task.done() and task.get_context().get(_RUNNER) is self
         ]
-        if not left:
-            return
+
+    async def end(self) -> None:
+        """End the tasks that were started within."""
+        left, loop = self._left(), _session_loop()
+        self._closed = True
         for task in left:
             task.cancel()
-        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        await asyncio.gather(*left, return_exceptions=True)
         for task in left:
             if not task.cancelled() and (error := task.exception()) is not None:
                 message = "unhandled exception during asyncio.run() shutdown"
@@ -89,6 +98,27 @@ def run[T](
     """Run a coroutine to its end and return its result."""
     with Runner(debug=debug, loop_factory=loop_factory) as runner:
         return runner.run(main)
+
+
+async def _at_top(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """What stands in place of a call of `asyncio.run` where a cell may await: see unblocking.py."""
+    if function is not run or len(args) != 1 or not options.keys() <= {"debug", "loop_factory"}:
+        return function(*args, **options)
+    runner = Runner(**options)
+    try:
+        result, leaving = await runner.start(_caught(_coroutine(args[0])))
+    finally:
+        await runner.end()
+    if leaving is not None:
+        raise leaving
+    return result
+
+
+async def _caught(main: Coroutine[Any, Any, Any]) -> tuple[Any, BaseException | None]:
+    try:
+        return await main, None
+    except (SystemExit, KeyboardInterrupt) as leaving:  # as an exception of a task it would leave the loop
+        return None, leaving
 
 
 def new_event_loop() -> Loop:
@@ -127,11 +157,13 @@ _THEIRS: Final = [(module, name, vars(module)[name]) for module in _MODULES for 
 
 def install() -> None:
     """Put these in asyncio's place."""
+    setattr(builtins, AT_TOP, _at_top)
     for module, name, _ in _THEIRS:
         setattr(module, name, _OURS[name])
 
 
 def uninstall() -> None:
     """Put asyncio's own back."""
+    vars(builtins).pop(AT_TOP, None)
     for module, name, theirs in _THEIRS:
         setattr(module, name, theirs)

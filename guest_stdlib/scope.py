@@ -10,6 +10,7 @@ Rules:
 from __future__ import annotations
 
 import builtins
+import functools
 import os
 import random
 from collections.abc import Sequence
@@ -47,7 +48,7 @@ class Scope:
             from guest_stdlib.policy import restricted
 
             self.namespace.update(restricted.namespace())
-            self._cells.policy = restricted.compile_cell
+            self._cells.policy = functools.partial(restricted.compile_cell, scope=self.namespace.keys())
         else:
             self.namespace["__builtins__"] = builtins
             self.namespace["exit"] = self.namespace["quit"] = _leave

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import sandbox.image
 from sandbox.image import CacheError, Image, ImageError, ImageFileError, UnknownImageError
 from sandbox.image.cache import Cache
 from sandbox.image.manifest import Package, Wheel
@@ -409,3 +410,13 @@ def test_an_exported_image_that_was_changed_is_refused(cache: Cache, tmp_path: P
         archive.writestr("image.wasm", b"something else")
     with pytest.raises(ImageFileError, match="is damaged"):
         import_image(cache, tmp_path / "x.image", None, unseen)
+
+
+def test_these_are_the_public_names() -> None:
+    """Adding one is a decision."""
+    assert sandbox.image.__all__ == [
+        "DEFAULT", "CacheError", "Image", "ImageBuildError", "ImageError", "ImageFileError", "LinkError", "Manifest",
+        "Package", "PackageError", "Progress", "UnknownImageError", "build", "cache_folder", "ensure", "export_image",
+        "find", "import_image", "installed",
+    ]  # fmt: skip
+    assert all(hasattr(sandbox.image, name) for name in sandbox.image.__all__)

@@ -1,8 +1,9 @@
 """Many invented worlds: how often the lexical model is right, asks back, and is wrong.
 
-The worlds are in data/lexical_worlds.json: records of people, files or other things, conversations, and for each question
-which record a person would say is meant (null where a person could not tell). The numbers of `lexical.weights` were fitted
-on those of the first set. Those of the set "unseen" were written afterwards and nothing was fitted on them.
+The worlds are in data/lexical_worlds.json: records of people, files or other things, conversations, and for each
+question which record a person would say is meant (null where a person could not tell). The numbers of
+`lexical.weights` were fitted on those of the first set. Those of the set "unseen" were written afterwards and nothing
+was fitted on them.
 """
 
 from __future__ import annotations
@@ -106,3 +107,20 @@ async def outcomes(which: str, place: Path) -> Counter[str]:
                 if case["said"] is None and got != case["meant"]:
                     counts["wrong when cold" if got else "asked back when cold"] += 1
     return counts
+
+
+async def test_the_worlds_it_was_fitted_on_are_mostly_resolved(tmp_path: Path) -> None:
+    """Where it is not right it asks back, as a rule; and without a history it never guesses."""
+    counts = await outcomes("fitted", tmp_path)
+    assert counts["right"] >= 0.85 * sum(counts[each] for each in ("right", "asked back", "wrong"))
+    assert counts["wrong"] <= 0.05 * counts["right"]
+    assert counts["wrong when cold"] == 0
+    assert counts["asked back when cold"] == 0
+
+
+async def test_the_worlds_it_has_not_seen_are_mostly_resolved(tmp_path: Path) -> None:
+    """What it does where nothing was fitted."""
+    counts = await outcomes("unseen", tmp_path)
+    assert counts["right"] >= 0.6 * sum(counts[each] for each in ("right", "asked back", "wrong"))
+    assert counts["wrong"] <= 0.15 * counts["right"]
+    assert counts["wrong when cold"] == 0

@@ -15,7 +15,7 @@ from host.errors import NeedsClarification
 from host.loop import Agent, Ended, NoAnswer, Tool, ToolError, choose, chooser, lookup, run_agent
 from host.loop.results import rendered
 from host.models.port import Message, Reply, Request, ToolCall, ToolSpec, Usage
-from host.models.scripted import ScriptEnded, Scripted
+from host.models.scripted import Scripted, ScriptEnded
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 

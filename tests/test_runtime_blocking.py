@@ -208,3 +208,55 @@ def test_a_blocking_run_that_nothing_can_end_names_the_deadlock():
 
 def _hold(_):
     raise Hold
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "asyncio.run(main())",
+        "result = asyncio.run(main())",
+        "if __name__ == '__main__':\n    result = asyncio.run(main(), debug=True)\nresult",
+        "try:\n    result = [asyncio.run(main()) for _ in range(1)][0] if False else asyncio.run(main())\nfinally:\n    pass\nresult",
+    ],
+)
+def test_asyncio_run_at_top_level_waits_without_a_native_stack(call):
+    """So the session can be suspended there: the cell rests as if it awaited."""
+    with session() as guest:
+        guest.guest._ask_host = _unreachable
+        got = guest.run(cell(MAIN + call))
+    assert (got.failure, got.value) == (None, 6)
+
+
+def _unreachable(_):
+    raise AssertionError("it blocked")
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def plain():\n    return asyncio.run(main())\nplain()",
+        "class asyncio:\n    run = staticmethod(lambda main: main.close() or 6)\nasyncio.run(main())",
+        "from asyncio import run\nrun(main())",
+        "import asyncio as other\nother.run(main())",
+        "asyncio_run = asyncio.run\nasyncio_run(main())",
+        "run = asyncio.run\nasyncio.run = lambda main: main.close() or 6\ntry:\n    r = asyncio.run(main())\nfinally:\n    asyncio.run = run\nr",
+    ],
+)
+def test_only_what_is_surely_asyncio_run_is_read_so(source):
+    """Everything else is run as it stands."""
+    got = run(cell(MAIN + source))
+    assert (got.failure, got.value) == (None, 6)
+
+
+def test_leaving_from_asyncio_run_comes_out_where_the_call_stands():
+    """SystemExit of a main function may be caught around it, and otherwise ends the cell."""
+    source = "import sys\nasync def main():\n    await lookup(1)\n    sys.exit(3)\n"
+    got = run(
+        cell(source + "try:\n    asyncio.run(main())\nexcept SystemExit as leaving:\n    code = leaving.code\ncode")
+    )
+    assert got.value == 3
+    failure = run(cell(source + "asyncio.run(main())")).failure
+    assert failure.message == "The code ended itself with sys.exit(3)."
+    assert failure.traceback.startswith(
+        'Traceback (most recent call last):\n  File "<cell>", line 6, in <module>\n    asyncio.run(main())\n'
+    )

@@ -23,8 +23,8 @@ import pytest
 import host
 from host.capability import context_local, inheriting
 from host.contacts import Contacts, open_contacts
-from host.context import Inherited
 from host.contacts.vcard import read_cards
+from host.context import Inherited
 from host.conversation import Conversation
 from host.errors import NeedsClarification
 from host.outbox import Outbox

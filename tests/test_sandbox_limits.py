@@ -85,7 +85,7 @@ class TestTime:
         async with open_sandbox(image=image, limits=QUICK) as session:
             outcome = await session.run("import asyncio\nawait asyncio.sleep(30)\n'rested'")
         assert outcome.value == "rested"
-        assert outcome.usage.wall_ms >= 30_000
+        assert outcome.usage.wall_ms > 29_000
         assert outcome.usage.cpu_ms < 200
 
     async def test_wall_time_ends_a_wait(self, image: Image, autojump_clock: object) -> None:

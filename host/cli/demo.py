@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mailbox
-import sys
 import tempfile
 from dataclasses import dataclass
 from email import policy
@@ -53,7 +52,7 @@ def demo(sample: str, show_context: bool) -> None:
     """
     chosen = SAMPLES[sample]
     console = Console()
-    image = find_image("default")
+    image = find_image()
     forked = _play(chosen, image, "fork")
     cold = _play(chosen, image, "cold")
     _show(console, chosen, forked, cold)
@@ -64,9 +63,11 @@ def demo(sample: str, show_context: bool) -> None:
                 console.print(
                     Panel(Text(request.system), title=Text(f"{name}: what the child asked {asked!r} was sent"))
                 )
-    # The demo works if the script went through forked, and stopped to ask cold.
     stopped = cold.outcome.error is not None and cold.outcome.error.type == "NeedsClarification"
-    sys.exit(0 if forked.outcome.ok and stopped and not cold.mails else 1)
+    if not forked.outcome.ok or len(forked.mails) != 1:
+        raise click.ClickException("forked, the script should have sent one mail.")
+    if not stopped or cold.mails:
+        raise click.ClickException("cold, the script should have raised NeedsClarification and sent nothing.")
 
 
 def _play(sample: Sample, image: Image, context: str) -> Played:
@@ -107,13 +108,13 @@ def _mails(folder: Path) -> tuple[str, ...]:
 def _show(console: Console, sample: Sample, forked: Played, cold: Played) -> None:
     console.print(Text(sample.about, style="bold"))
     console.print(Panel(Syntax(sample.code.read_text(), "python", word_wrap=True), title=sample.code.name))
-    console.print(Panel(_thread(Conversation.load(sample.thread)), title="the conversation, as its end says"))
+    console.print(Panel(_thread(Conversation.load(sample.thread)), title="the end of the conversation"))
     table = Table.grid(expand=True, padding=(0, 1))
     table.add_column(ratio=1)
     table.add_column(ratio=1)
     table.add_row(
-        Panel(_result(forked), title="forked: children receive the conversation"),
-        Panel(_result(cold), title="cold: children receive the request alone"),
+        Panel(_result(forked), title="forked", subtitle="children receive the conversation"),
+        Panel(_result(cold), title="cold", subtitle="children receive the request"),
     )
     console.print(table)
 
@@ -122,7 +123,7 @@ def _thread(conversation: Conversation) -> RenderableType:
     said = [message for message in conversation if message.text and message.role in ("user", "assistant")]
     lines = [Text.assemble((f"{message.role}: ", "bold"), _short(message.text)) for message in said[-6:]]
     if len(said) > len(lines):
-        lines.insert(0, Text(f"({len(said) - len(lines)} earlier messages)", style="dim"))
+        lines.insert(0, Text(f"({_counted(len(said) - len(lines), 'earlier message')})", style="dim"))
     return Group(*lines)
 
 
@@ -141,5 +142,9 @@ def _result(played: Played) -> RenderableType:
     mails = played.mails or ("Nothing was sent.",)
     parts += [Panel(Text(mail), title="outbox", title_align="left") for mail in mails]
     usage = outcome.usage
-    parts.append(Text(f"{usage.calls} calls, {usage.cpu_ms:.0f} ms of processor time", style="dim"))
+    parts.append(Text(f"{_counted(usage.calls, 'call')}, {usage.cpu_ms:.0f} ms of processor time", style="dim"))
     return Group(*parts)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

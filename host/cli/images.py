@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from typing import Final
 
 import click
 from rich.console import Console
@@ -16,8 +18,10 @@ from sandbox.image import DEFAULT, Image
 
 __all__ = ["image"]
 
+_PIPE_WIDTH: Final = 160
 
-@click.group()
+
+@click.group(short_help="Build, list, export and import what sandboxes run on.")
 def image() -> None:
     """The images that sandboxes run on.
 
@@ -38,7 +42,7 @@ def build(packages: tuple[str, ...], name: str | None) -> None:
     """Build an image with packages and all that they need, and check that they can be imported."""
     chosen = name or (_bare(packages[0]) if packages else DEFAULT)
     if packages and chosen == DEFAULT:
-        raise BadInput(f"the image {DEFAULT!r} has no packages: give another --name.")
+        raise BadInput(f"the image {DEFAULT!r} has no packages of its own: give another --name.")
     with clear_errors(), image_progress() as progress:
         built = images.build(chosen, packages, progress=progress) if packages else images.ensure(progress=progress)
     click.echo(f"{built.name}: {_contents(built)}")
@@ -69,7 +73,8 @@ def info(name: str | None, json_: bool) -> None:
     with clear_errors():
         found = [shown for shown in images.installed() if name in (None, shown.name)]
     if name is not None and not found:
-        raise BadInput(f"there is no image {name!r}. Known: {', '.join(i.name for i in images.installed()) or 'none'}.")
+        known = ", ".join(shown.name for shown in images.installed())
+        raise BadInput(f"There is no image {name!r}. There are: {known or 'none'}.")
     if json_:
         click.echo(json.dumps([_plain(shown) for shown in found], indent=2))
     elif name is not None:
@@ -91,7 +96,7 @@ def info(name: str | None, json_: bool) -> None:
                 shown.content_hash[:12],
             )
             table.add_row(*row)
-        Console().print(table)
+        Console(width=None if sys.stdout.isatty() else _PIPE_WIDTH).print(table)
 
 
 def _plain(shown: Image) -> dict[str, object]:

@@ -3,36 +3,36 @@
 from __future__ import annotations
 
 import io
+import math
 import sys
 import tokenize
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Final, Literal
+from typing import IO, Final, Literal, override
 
 import click
 from pydantic import ByteSize, TypeAdapter, ValidationError
 
 from host.capability import Capability
 from host.cli.progress import image_progress, indexing_progress
-from host.contacts import open_contacts
 from host.context import Inherited
 from host.conversation import Conversation, ConversationError
 from host.errors import HostError
 from host.loop import Observe
-from host.outbox import Outbox
-from host.search import open_search
 from sandbox import Limits, SandboxError
-from sandbox.image import Image, ImageError, ensure
+from sandbox.image import DEFAULT, Image, ImageError, ensure
 
 __all__ = [
     "BadInput",
     "Places",
     "Script",
     "capability_options",
+    "clear_errors",
     "find_image",
     "limit_options",
+    "limits_from",
     "opened",
     "read_script",
     "read_thread",
@@ -40,28 +40,39 @@ __all__ = [
 
 
 class BadInput(click.ClickException):
-    """Something that was given cannot be used."""
+    """Something that was given cannot be used. The message is a sentence."""
 
     exit_code = 2
 
-    def show(self, file: IO[str] | None = None) -> None:  # noqa: ARG002 - always standard error
-        """Print the sentence."""
+    @override
+    def show(self, file: IO[str] | None = None) -> None:
+        """Print the sentence, on standard error."""
         click.echo(f"branchpoint: {self.message}", err=True)
 
 
 @contextmanager
-def clear_errors() -> Iterator[None]:
-    """Turn what the rooms say about bad input into one sentence and exit code 2."""
+def clear_errors(*, ours: bool = False, about: Path | None = None) -> Iterator[None]:
+    """Turn what the rooms say about bad input into one sentence and exit code 2.
+
+    `ours` leaves ValueError and OSError alone: where more happens than reading input they may be faults of our own.
+    `about` is the file that a message that names none is about.
+    """
+    rooms = (ConversationError, HostError, ImageError, SandboxError)
     try:
         yield
-    except (ConversationError, HostError, ImageError, SandboxError, OSError, ValueError) as error:
-        raise BadInput(_sentence(error)) from error
+    except BrokenPipeError:
+        raise
+    except rooms if ours else (*rooms, OSError, ValueError) as error:
+        raise BadInput(_sentence(error, about)) from error
 
 
-def _sentence(error: BaseException) -> str:
+def _sentence(error: BaseException, about: Path | None) -> str:
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename or 'a file'}: {error.strerror}."
-    return str(error)
+        return f"{error.filename or about or 'a file'} cannot be read: {error.strerror}."
+    message = str(error)
+    if about is not None and str(about) not in message:
+        message = f"{about}: {message}"
+    return message if message.endswith((".", "!", "?", "\n")) else f"{message}."
 
 
 # Scripts and threads
@@ -74,14 +85,17 @@ class Script:
     name: str
     source: str
 
+    @property
+    def shown(self) -> str:
+        """The name in tracebacks."""
+        return "<stdin>" if self.name == "-" else self.name
+
 
 def read_script(name: str) -> Script:
     """A script from a file, or from standard input for `-`. Encodings are declared as in any Python file."""
     if name == "-":
         data = sys.stdin.buffer.read()
-        shown = "<stdin>"
     else:
-        shown = name
         path = Path(name)
         if path.is_dir():
             raise BadInput(f"{name} is a folder, not a Python file.")
@@ -93,14 +107,15 @@ def read_script(name: str) -> Script:
             raise BadInput(f"{name} cannot be read: {error.strerror}.") from None
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
-        return Script(name=shown, source=data.decode(encoding))
+        return Script(name=name, source=data.decode(encoding))
     except (SyntaxError, UnicodeDecodeError, LookupError):
+        shown = "standard input" if name == "-" else name
         raise BadInput(f"{shown} is no Python text: it is neither UTF-8 nor in an encoding that it declares.") from None
 
 
 def read_thread(path: Path | None, context: Literal["fork", "cold"]) -> Inherited:
     """What scripts inherit. A thread is read, and refused if it is none, though the run starts cold."""
-    with clear_errors():
+    with clear_errors(about=path):
         conversation = Conversation() if path is None else Conversation.load(path)
     return Inherited.cold() if context == "cold" else Inherited.of(conversation)
 
@@ -141,60 +156,94 @@ class Places:
     files: Path | None = None
     outbox: Path | None = None
 
+    def _given(self) -> dict[str, Path]:
+        places = {"contacts": self.contacts, "files": self.files, "outbox": self.outbox}
+        return {name: path for name, path in places.items() if path is not None}
+
     def to_plain(self) -> dict[str, str]:
         """For a stored session: absolute paths."""
-        given = {"contacts": self.contacts, "files": self.files, "outbox": self.outbox}
-        return {name: str(path.resolve()) for name, path in given.items() if path is not None}
+        return {name: str(path.resolve()) for name, path in self._given().items()}
+
+    def updated(self, other: Places) -> Places:
+        """These, but those of `other` where it has some."""
+        return replace(self, **other._given())
 
 
 @asynccontextmanager
 async def opened(places: Places, *, observe: Observe | None = None) -> AsyncIterator[list[Capability]]:
-    """The capabilities of these places, closed at the end."""
+    """The capabilities of these places, closed at the end. All are checked before files are indexed."""
     made: list[Capability] = []
     async with AsyncExitStack() as closing:
         with clear_errors():
+            # What a capability is made with is imported with it: PDF and HTML readers take half a second.
             if places.contacts is not None:
+                from host.contacts import open_contacts
+
                 contacts = open_contacts(places.contacts, observe=observe)
                 closing.push_async_callback(contacts.aclose)
                 made.append(contacts)
+            if places.outbox is not None:
+                from host.outbox import Outbox
+
+                made.append(Outbox(places.outbox, files=places.files))
             if places.files is not None:
+                from host.search import open_search
+
                 with indexing_progress() as progress:
                     search = open_search(places.files, progress=progress, observe=observe)
                 closing.push_async_callback(search.aclose)
-                made.append(search)
-            if places.outbox is not None:
-                made.append(Outbox(places.outbox, files=places.files))
+                made.insert(1 if places.contacts else 0, search)
         yield made
 
 
 # Limits and images
 
 
+class _Seconds(click.ParamType[float]):
+    name = "seconds"
+    most: Final = 1e9
+
+    @override
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            seconds = float(str(value))
+        except ValueError:
+            seconds = math.nan
+        if not 0 < seconds <= self.most:
+            self.fail(f"{value} is no number of seconds above 0.", param, ctx)
+        return seconds
+
+
 class _Size(click.ParamType[int]):
     name = "size"
+    most: Final = 1 << 32
 
+    @override
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
         try:
-            return int(TypeAdapter(ByteSize).validate_python(value))
+            size = int(TypeAdapter(ByteSize).validate_python(value))
         except ValidationError:
-            self.fail(f"{value!r} is no size: write 256MB, 1GiB or a number of bytes.", param, ctx)
+            size = 0
+        if not 0 < size <= self.most:
+            self.fail(f"{value} is no size up to 4 GiB: write 256MB, 1GiB or a number of bytes.", param, ctx)
+        return size
 
 
 _LIMITS: Final = (
     click.option(
         "--timeout",
         metavar="SECONDS",
-        type=click.FloatRange(min=0, min_open=True),
+        type=_Seconds(),
         default=Limits().cpu_seconds,
-        show_default=True,
+        show_default=f"{Limits().cpu_seconds:g}",
         help="Processor time for each file; waiting for answers does not count.",
     ),
     click.option(
         "--wall",
         metavar="SECONDS",
-        type=click.FloatRange(min=0, min_open=True),
+        type=_Seconds(),
         default=Limits().wall_seconds,
-        show_default=True,
+        show_default=f"{Limits().wall_seconds:g}",
         help="Time that may pass for each file, waiting included.",
     ),
     click.option(
@@ -217,13 +266,10 @@ def limit_options[F: Callable[..., object]](command: F) -> F:
 
 def limits_from(timeout: float, wall: float, memory: int) -> Limits:
     """Those options as `Limits`."""
-    try:
-        return Limits(cpu_seconds=timeout, wall_seconds=wall, memory_bytes=memory)
-    except ValueError as error:
-        raise BadInput(f"{error}.") from None
+    return Limits(cpu_seconds=timeout, wall_seconds=wall, memory_bytes=memory)
 
 
-def find_image(name: str) -> Image:
+def find_image(name: str = DEFAULT) -> Image:
     """The image of this name; the default one is built if there is none."""
     with clear_errors(), image_progress() as progress:
         return ensure(name, progress=progress)

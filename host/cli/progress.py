@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -14,6 +15,7 @@ __all__ = ["image_progress", "indexing_progress"]
 @contextmanager
 def _bar() -> Iterator[Progress]:
     console = Console(stderr=True)
+    terminal = sys.stderr.isatty()  # rich itself would also take a wish for colours (FORCE_COLOR) for one
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -21,7 +23,7 @@ def _bar() -> Iterator[Progress]:
         TextColumn("{task.fields[detail]}"),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with Progress(*columns, console=console, transient=True, disable=not terminal) as progress:
         yield progress
 
 

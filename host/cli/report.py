@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-import math
-from collections.abc import Iterable, Mapping
+import shutil
+import sys
+from collections.abc import Iterable
 from typing import Final
 
-import click
-
 from guest_stdlib.channel import Failure
+from host.cli.screen import Screen
+from host.cli.values import jsonable, pretty
 from sandbox import Outcome
 
 __all__ = ["CRASH", "FAILED", "LIMIT", "OK", "USAGE", "as_json", "exit_code", "print_outcome"]
 
 OK, FAILED, USAGE, LIMIT, CRASH = range(5)
 _CODES: Final = {"script": FAILED, "policy": FAILED, "cancelled": FAILED, "limit": LIMIT, "crash": CRASH}
+_ERROR: Final = ("kind", "type", "message", "traceback", "line", "column", "hint")
+_USAGE: Final = ("cpu_ms", "wall_ms", "calls", "rejected_calls", "memory_bytes", "output_bytes")
+_PIPE_WIDTH: Final = 100
 
 
 def exit_code(outcomes: Iterable[Outcome]) -> int:
@@ -25,7 +28,7 @@ def exit_code(outcomes: Iterable[Outcome]) -> int:
 
 
 def as_json(file: str, outcome: Outcome) -> str:
-    """One line of JSON. A value that JSON cannot hold is given by its repr."""
+    """One line of JSON: file, ok, value, stdout, stderr, error, session, usage. `jsonable` says what a value becomes."""
     error = outcome.error
     fields = {
         "file": file,
@@ -33,47 +36,32 @@ def as_json(file: str, outcome: Outcome) -> str:
         "value": jsonable(outcome.value),
         "stdout": outcome.stdout,
         "stderr": outcome.stderr,
-        "error": None if error is None else _failure(error),
+        "error": None if error is None else {name: getattr(error, name) for name in _ERROR},
         "session": outcome.session,
-        "usage": dataclasses.asdict(outcome.usage),
-        "notices": list(outcome.notices),
+        "usage": {name: getattr(outcome.usage, name) for name in _USAGE},
     }
     return json.dumps(fields, ensure_ascii=True, allow_nan=False)
 
 
-def _failure(error: Failure) -> dict[str, object]:
-    names = ("kind", "type", "message", "traceback", "line", "column", "hint")
-    fields: dict[str, object] = {name: getattr(error, name) for name in names}
-    return fields | {"fields": jsonable(error.fields)}
-
-
-def jsonable(value: object) -> object:
-    """The value in JSON's types: records as objects, tuples and sets as arrays, everything else by its repr."""
-    match value:
-        case None | bool() | int() | str():
-            return value
-        case float():
-            return value if math.isfinite(value) else repr(value)
-        case list() | tuple():
-            return [jsonable(item) for item in value]
-        case set() | frozenset():
-            return [jsonable(item) for item in sorted(value, key=repr)]
-        case Mapping():
-            return {key if isinstance(key, str) else repr(key): jsonable(item) for key, item in value.items()}
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: jsonable(getattr(value, field.name)) for field in dataclasses.fields(value)}
-    return repr(value)
-
-
-def print_outcome(outcome: Outcome) -> None:
+def print_outcome(outcome: Outcome, screen: Screen) -> None:
     """The end of a run whose output was shown while it ran: the value, or the error with its hint, and the notices."""
     if outcome.error is not None:
-        error = outcome.error
-        text = error.traceback.rstrip("\n") or f"{error.type}: {error.message}"
-        click.secho(text, err=True, fg="red")
-        if error.hint:
-            click.secho(f"Hint: {error.hint}", err=True, fg="yellow")
+        _print_error(outcome.error, screen)
+        if outcome.session != "kept":
+            screen.say(f"Note: the interpreter was stopped, and the session is {outcome.session}.", err=True)
     elif outcome.value is not None:
-        click.echo(repr(outcome.value))
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPE_WIDTH
+        screen.say(pretty(outcome.value, width=width))
+    print_notices(outcome, screen)
+
+
+def _print_error(error: Failure, screen: Screen) -> None:
+    screen.say(error.traceback.rstrip("\n") or f"{error.type}: {error.message}", err=True, color="red")
+    if error.hint:
+        screen.say(f"Hint: {error.hint}", err=True, color="yellow")
+
+
+def print_notices(outcome: Outcome, screen: Screen, *, of: str = "") -> None:
+    """The notices, on standard error. `of` names the file where several are under way."""
     for notice in outcome.notices:
-        click.secho(f"Note: {notice}", err=True, fg="yellow")
+        screen.say(f"Note{f' ({of})' if of else ''}: {notice}", err=True, color="yellow")

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import cast
+from typing import Final
 
 import click
 
 from host.cli.inputs import BadInput, Places, Script, capability_options, clear_errors, opened
 from host.cli.progress import image_progress
-from host.cli.report import exit_code
-from host.cli.run import Suspension, play
-from host.cli.running import run_to_end
+from host.cli.running import Suspension, play, run_to_end
 from host.opening import open_host
-from sandbox import Outcome, read_suspended
+from sandbox import read_suspended
 from sandbox.image import find
 from sandbox.stored import Stored
 
 __all__ = ["resume"]
 
+_OPTIONS: Final = {"contacts": "--contacts FILE.vcf", "files": "--files DIR", "outbox": "--outbox DIR"}
 
-@click.command()
+
+@click.command(short_help="Go on with a session that was put to sleep.")
 @click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
 @capability_options
 @click.option(
@@ -45,45 +45,45 @@ def resume(
         data = file.read_bytes()
     except OSError as error:
         raise BadInput(f"{file} cannot be read: {error.strerror}.") from None
-    with clear_errors():
+    with clear_errors(ours=True, about=file):
         stored = read_suspended(data)
-    name, before = _note(stored)
-    places = Places(contacts=contacts or before.contacts, files=files or before.files, outbox=outbox or before.outbox)
+    name, before = _note(file, stored)
+    places = before.updated(Places(contacts=contacts, files=files, outbox=outbox))
+    for what in ("contacts", "files"):
+        place = getattr(before, what)
+        if place == getattr(places, what) and place is not None and not place.exists():
+            raise BadInput(
+                f"the session in {file} was run with {place}, which is gone: say where it is by {_OPTIONS[what]}."
+            )
     suspension = Suspension(name=suspend_on[0], file=Path(suspend_on[1])) if suspend_on else None
 
-    async def main() -> Outcome:
-        with clear_errors(), image_progress() as progress:
+    async def main() -> int:
+        with clear_errors(ours=True, about=file), image_progress() as progress:
             image = find(stored.memory.image, progress=progress)
         async with (
             opened(places) as capabilities,
             open_host(capabilities=capabilities, image=image, limits=stored.settings.limits) as host,
         ):
             held = suspension.paths(capabilities) if suspension else frozenset()
-            with clear_errors():
-                waking = host.resume(data, held=held)
-                session = await waking.__aenter__()
-            try:
+            async with host.resume(data, held=held) as session:
                 if not session.waiting:
                     raise BadInput(f"{file} holds a session between two cells: there is nothing to go on with.")
                 return await play(
                     session,
                     Script(name=name, source=""),
                     json=json_,
-                    suspend_to=suspension.file if suspension else None,
+                    suspension=suspension,
                     note={"name": name, "places": places.to_plain()},
                     resume=True,
                 )
-            finally:
-                await waking.__aexit__(None, None, None)
 
-    sys.exit(exit_code([run_to_end(main)]))
+    sys.exit(run_to_end(main))
 
 
-def _note(stored: Stored) -> tuple[str, Places]:
-    note = stored.note.get("note")
-    if not isinstance(note, dict) or not isinstance(note.get("places"), dict):
-        raise BadInput("this session was stored by a program, which alone can go on with it.")
-    places = cast("dict[str, str]", note["places"])
-    return str(note.get("name", "<stored>")), Places(
-        **{key: Path(value) for key, value in places.items() if key in ("contacts", "files", "outbox")}
-    )
+def _note(file: Path, stored: Stored) -> tuple[str, Places]:
+    """What `run` noted beside the session: the script's name and the places."""
+    match stored.note.get("note"):
+        case {"name": str() as name, "places": dict() as places}:
+            known = {key: Path(place) for key, place in places.items() if key in _OPTIONS and isinstance(place, str)}
+            return name, Places(**known)
+    raise BadInput(f"the session in {file} was stored by a program, which alone can go on with it.")

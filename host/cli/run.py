@@ -7,13 +7,10 @@ from pathlib import Path
 from typing import Literal
 
 import click
-import trio
 
-from host.capability import Capability
 from host.cli.inputs import (
     BadInput,
     Places,
-    Script,
     capability_options,
     find_image,
     limit_options,
@@ -22,19 +19,18 @@ from host.cli.inputs import (
     read_script,
     read_thread,
 )
-from host.cli.report import as_json, exit_code, print_outcome
-from host.cli.running import run_to_end
-from host.context import Inherited
-from host.opening import Host, open_host
-from host.session import HostSession
-from sandbox import Limits, Outcome
-from sandbox.image import Image
+from host.cli.running import Suspension, play, run_to_end
+from host.cli.screen import Screen
+from host.opening import open_host
+from sandbox.image import DEFAULT
 
-__all__ = ["play", "run", "write_stored"]
+__all__ = ["run"]
 
 
 @click.command(
-    epilog="Exit codes: 0 all ok, 1 a script failed, 2 bad usage or input, 3 a limit was reached, 4 a crash."
+    short_help="Run files of code, each in a fresh sandbox.",
+    epilog="Exit codes: 0 all ok, 1 a script failed, 2 bad usage or input, 3 a limit was reached, 4 a crash; "
+    "of several files, the highest.",
 )
 @click.argument("code", nargs=-1, required=True, metavar="CODE.py...")
 @capability_options
@@ -69,7 +65,7 @@ __all__ = ["play", "run", "write_stored"]
     "--image",
     "image_name",
     metavar="NAME",
-    default="default",
+    default=DEFAULT,
     show_default=True,
     help="The image to run on (`branchpoint image info`).",
 )
@@ -99,12 +95,15 @@ def run(
 ) -> None:
     """Run each CODE.py in a fresh sandbox; `-` reads standard input.
 
-    \b
     What a script can use is in scope already, if the option for it is given:
-      contacts.find(name), contacts.ask(question)          --contacts
-      search.files(query), search.read(path), search.ask(question)    --files
-      outbox.send(to, subject, body, attach)               --outbox
-    `ask` delegates: a model of its own answers, and sees the --thread, unless the call says context="cold".
+
+    \b
+      --contacts   contacts.find(name), contacts.ask(question)
+      --files      search.files(query), search.read(path), search.ask(question)
+      --outbox     outbox.send(to, subject, body, attach)
+
+    All are awaited. `ask` delegates: a model of its own answers, and sees the --thread, unless the call says
+    context="cold". If it cannot tell, it raises NeedsClarification.
     """
     if code.count("-") > 1:
         raise BadInput("standard input can be read once: give `-` once.")
@@ -115,126 +114,21 @@ def run(
     limits = limits_from(timeout, wall, memory)
     places = Places(contacts=contacts, files=files, outbox=outbox)
     suspension = Suspension(name=suspend_on[0], file=Path(suspend_on[1])) if suspend_on else None
+    # A name is looked up before anything is done; the default image, which may have to be built, after all was checked.
+    image = None if image_name == DEFAULT else find_image(image_name)
 
-    async def main() -> list[Outcome]:
+    async def main() -> int:
+        codes = []
         async with opened(places) as capabilities:
             held = suspension.paths(capabilities) if suspension else frozenset()
-            image = find_image(image_name)
-            job = _Job(
-                image=image, limits=limits, policy=policy, seed=seed, inherited=inherited, json=json_, places=places
-            )
-            async with open_host(capabilities=capabilities, image=image, policy=policy, limits=limits) as host:
-                return [await job.run(host, script, held, suspension, several=len(scripts) > 1) for script in scripts]
+            found = image or find_image()
+            async with open_host(capabilities=capabilities, image=found, policy=policy, limits=limits) as host:
+                for script in scripts:
+                    if len(scripts) > 1 and not json_:
+                        Screen().say(f"== {script.name}", err=True, bold=True)
+                    async with host.session(inherited=inherited, seed=seed, held=held, rollback=False) as session:
+                        note: dict[str, object] = {"name": script.name, "places": places.to_plain()}
+                        codes.append(await play(session, script, json=json_, suspension=suspension, note=note))
+        return max(codes)
 
-    sys.exit(exit_code(run_to_end(main)))
-
-
-class Suspension:
-    """Where a session is to be stored, and on which capability's calls."""
-
-    def __init__(self, *, name: str, file: Path) -> None:
-        self.name, self.file = name, file
-        if not file.absolute().parent.is_dir():
-            raise BadInput(f"{file} cannot be written: its folder does not exist.")
-        if file.is_dir():
-            raise BadInput(f"{file} is a folder, and a session is stored in a file.")
-
-    def paths(self, capabilities: list[Capability]) -> frozenset[str]:
-        """The calls that NAME means."""
-        from host.capability import declared
-
-        known = [f"{each.name}.{method.name}" for each in map(declared, capabilities) for method in each.methods]
-        found = frozenset(path for path in known if path == self.name or path.partition(".")[0] == self.name)
-        if not found:
-            offered = ", ".join(sorted({path.partition(".")[0] for path in known} | set(known))) or "none"
-            raise BadInput(f"--suspend-on {self.name}: there is no such capability here. Known: {offered}.")
-        return found
-
-
-class _Job:
-    def __init__(
-        self,
-        *,
-        image: Image,
-        limits: Limits,
-        policy: str,
-        seed: int | None,
-        inherited: Inherited,
-        json: bool,
-        places: Places,
-    ) -> None:
-        self._image, self._limits, self._policy, self._seed = image, limits, policy, seed
-        self._inherited, self._json, self._places = inherited, json, places
-
-    async def run(
-        self, host: Host, script: Script, held: frozenset[str], suspension: Suspension | None, *, several: bool
-    ) -> Outcome:
-        """One script, from its first line to its report."""
-        if several and not self._json:
-            click.secho(f"== {script.name}", err=True, bold=True)
-        async with host.session(inherited=self._inherited, seed=self._seed, held=held, rollback=False) as session:
-            return await play(
-                session,
-                script,
-                json=self._json,
-                suspend_to=suspension.file if suspension else None,
-                note={"name": script.name, "places": self._places.to_plain()},
-            )
-
-
-async def play(
-    session: HostSession,
-    script: Script,
-    *,
-    json: bool,
-    suspend_to: Path | None,
-    note: dict[str, object],
-    resume: bool = False,
-) -> Outcome:
-    """Run a script in a session (or go on with one) and report it. Stores the session if it comes to wait on a held
-    call.
-    """
-    on_output = None if json else _show
-    ended: list[Outcome] = []
-    async with trio.open_nursery() as nursery:
-        if suspend_to is not None:
-            nursery.start_soon(_store_when_held, session, suspend_to, note)
-        if resume:
-            ended.append(await session.finish(on_output=on_output))
-        else:
-            ended.append(await session.run(script.source, name=script.name, on_output=on_output))
-        nursery.cancel_scope.cancel()
-    outcome = ended[0]
-    if outcome.error is not None and outcome.error.type == "Suspended":
-        click.secho(f"The session sleeps in {suspend_to}. Go on with: branchpoint resume {suspend_to}", err=True)
-        if json:
-            click.echo(as_json(script.name, outcome))
-        return Outcome(session="kept", usage=outcome.usage)
-    if json:
-        click.echo(as_json(script.name, outcome))
-    else:
-        print_outcome(outcome)
-    return outcome
-
-
-async def _store_when_held(session: HostSession, file: Path, note: dict[str, object]) -> None:
-    with trio.CancelScope(shield=True) as shield:
-        shield.shield = False
-        await session.held()
-        shield.shield = True
-        write_stored(file, await session.suspend(note=note))
-
-
-def write_stored(file: Path, data: bytes) -> None:
-    """Write a stored session: whole or not at all."""
-    partial = file.with_name(f".{file.name}.partial")
-    try:
-        partial.write_bytes(data)
-        partial.replace(file)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise BadInput(f"{file} cannot be written: {error.strerror}.") from error
-
-
-def _show(stream: str, text: str) -> None:
-    click.echo(text, nl=False, err=stream == "stderr")
+    sys.exit(run_to_end(main))

@@ -112,7 +112,10 @@ class Search(Capability):
 
     @repeatable
     async def read(self, path: str) -> str:
-        """The whole text of a file, by its path as `files` gives it. Raises FileNotFoundError with the nearest paths."""
+        """The whole text of a file, by its path as `files` gives it.
+
+        Raises FileNotFoundError, with the nearest paths, if there is none.
+        """
         return await trio.to_thread.run_sync(self._read, path)
 
     @repeatable

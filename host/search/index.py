@@ -18,11 +18,12 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from filelock import FileLock
 
@@ -94,6 +95,7 @@ class Index:
     def __init__(self, folder: Path, path: Path | None) -> None:
         self._folder = folder
         self._path = path
+        self._lock = threading.Lock()
         self._database = self._opened()
 
     def update(self, progress: Progress | None = None) -> Indexed:
@@ -137,7 +139,7 @@ class Index:
 
     def paths(self) -> list[str]:
         """The paths of all files that have a text, in order."""
-        return [path for (path,) in self._database.execute("SELECT path FROM files ORDER BY path")]
+        return [str(path) for (path,) in self._rows("SELECT path FROM files ORDER BY path")]
 
     def file(self, path: str) -> File | None:
         """The file with this path, with the beginning of its text; None if there is none with a text."""
@@ -145,18 +147,16 @@ class Index:
 
     def text(self, path: str) -> str:
         """The text of a file as it was indexed; "" if there is none."""
-        row = self._database.execute(
-            "SELECT body FROM files JOIN texts ON texts.rowid = id WHERE path = ?", (path,)
-        ).fetchone()
-        return "" if row is None else str(row[0])
+        rows = self._rows("SELECT body FROM files JOIN texts ON texts.rowid = id WHERE path = ?", (path,))
+        return str(rows[0][0]) if rows else ""
 
     def body(self, found: Found) -> str | None:
         """The text of a file as it was indexed; None if it is not there, or has changed since."""
-        row = self._database.execute(
+        rows = self._rows(
             "SELECT body FROM files JOIN texts ON texts.rowid = id WHERE path = ? AND mtime_ns = ? AND size = ?",
             (found.path, found.mtime_ns, found.size),
-        ).fetchone()
-        return None if row is None else str(row[0])
+        )
+        return str(rows[0][0]) if rows else None
 
     def close(self) -> None:
         """Close the database."""
@@ -170,11 +170,15 @@ class Index:
                 snippet=" ".join(snippet.split()),
                 modified=datetime.fromtimestamp(mtime_ns / 1e9, UTC),
             )
-            for path, title, snippet, mtime_ns in self._database.execute(statement, parameters)
+            for path, title, snippet, mtime_ns in self._rows(statement, parameters)
         ]
 
+    def _rows(self, statement: str, parameters: Sequence[object] = ()) -> list[Any]:
+        with self._lock:
+            return self._database.execute(statement, parameters).fetchall()
+
     def _opened(self) -> sqlite3.Connection:
-        # Only ever used by one thread at a time, but not always by the one that built the index.
+        # Files are read on threads, so the lock keeps the connection to one thread at a time.
         if self._path is None:
             database = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
             database.executescript(_SCHEMA)

@@ -121,16 +121,18 @@ def _html(data: bytes) -> Text:
 
 def _pdf(data: bytes) -> Text:
     # pypdf meets damaged files with exceptions of many kinds, also with those of the codecs and of struct.
+    title: object = None
+    pages: list[str] = []
     try:
         reader = PdfReader(io.BytesIO(data))
-        if reader.is_encrypted and not reader.decrypt(""):
-            raise Unreadable("it is locked by a password")
-        pages = [page.extract_text() for page in reader.pages]
-        title = reader.metadata.title if reader.metadata is not None else None
-    except Unreadable:
-        raise
+        locked = bool(reader.is_encrypted and not reader.decrypt(""))
+        if not locked:
+            pages = [page.extract_text() for page in reader.pages]
+            title = reader.metadata.title if reader.metadata is not None else None
     except Exception:
         raise Unreadable("its PDF is damaged") from None
+    if locked:
+        raise Unreadable("it is locked by a password")
     body = _EMPTY_LINES.sub("\n\n", _BLANKS.sub(" ", _lines("\n\n".join(pages)))).strip()
     body = _CONTROL.sub("", body.encode("utf-8", "replace").decode())
     return Text(title=str(title or "") or _first_line(body), body=body)

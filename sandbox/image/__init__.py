@@ -27,8 +27,6 @@ from .errors import (
     UnknownImageError,
 )
 from .manifest import Image, Manifest, Package
-from .transfer import export_image as _export
-from .transfer import import_image as _import
 
 __all__ = [
     "DEFAULT",
@@ -93,12 +91,16 @@ def find(content_hash: str, *, progress: Progress | None = None) -> Image:
 
 def export_image(name: str, file: Path) -> None:
     """Write the image of this name to one file, for `import_image` elsewhere."""
-    _export(ensure(name), file)
+    from . import transfer
+
+    transfer.export_image(ensure(name), file)
 
 
 def import_image(file: Path, *, name: str | None = None, progress: Progress | None = None) -> Image:
     """Take in an exported image. Its machine code is made here. Raises `ImageFileError`."""
-    return _import(_cache(), file, name, progress or _unseen)
+    from . import transfer
+
+    return transfer.import_image(_cache(), file, name, progress or _unseen)
 
 
 def _cache() -> Cache:

@@ -30,7 +30,6 @@ from wasmtime import Module, WasmtimeError
 from sandbox.engine import FINGERPRINT, new_engine
 
 from .errors import ImageBuildError, PackageError
-from .link import link
 from .manifest import Wheel
 
 __all__ = ["Builder", "ComponentizeBuilder", "Progress"]
@@ -40,7 +39,16 @@ type Progress = Callable[[str, float], None]
 APP: Final = "guest_stdlib.entry"
 GUEST_PACKAGES: Final = ("msgpack", "RestrictedPython", "tzdata")
 TOOLS: Final = ("componentize-py", "wasmtime", *GUEST_PACKAGES)
-LINKER: Final = ("wasm.py", "module.py", "instructions.py", "component.py", "lasting.py", "link.py", "build.py")
+LINKER: Final = (
+    "wasm.py",
+    "module.py",
+    "instructions.py",
+    "component.py",
+    "lasting.py",
+    "link.py",
+    "packages.py",
+    "build.py",
+)
 COMPONENTIZE: Final = "from componentize_py import script; script()"  # what its console script does
 EXPECTED: Final = 12.0  # seconds that componentize-py takes, for the progress shown meanwhile
 
@@ -77,6 +85,8 @@ class ComponentizeBuilder:
 
     def build(self, wheels: Sequence[Wheel], progress: Progress) -> bytes:
         """Build and link. Raises `ImageBuildError` with the tool's output, `PackageError`, or `LinkError`."""
+        from .link import link  # as below: what only building needs is imported where it is needed
+
         with tempfile.TemporaryDirectory(prefix="branchpoint-build-") as folder:
             stage = Path(folder)
             _stage(stage, wheels)
@@ -109,7 +119,7 @@ def _guest_sources() -> Iterator[Path]:
 
 def _stage(stage: Path, wheels: Sequence[Wheel]) -> None:
     """Lay out what componentize-py is given: `app`, `baked`, and an empty environment, or it would take in ours."""
-    from .packages import unpack  # what it needs takes a while to import, and a warm start needs none of it
+    from .packages import unpack
 
     app, baked = stage / "app", stage / "baked"
     guest, unwanted = _folder_of("guest_stdlib"), shutil.ignore_patterns("__pycache__", "*.so", "*.pyd")

@@ -23,8 +23,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from filelock import FileLock, Timeout
-
 from .build import Builder, Progress
 from .errors import ImageError, UnknownImageError
 from .manifest import FORMAT, Image, Manifest, Package, Wheel
@@ -66,10 +64,9 @@ class Cache:
                 known = ", ".join(sorted({DEFAULT, *self._names()}))
                 raise UnknownImageError(f"There is no image {name!r}. There are: {known}.")
             record = _Record()
-        key = self._key(record)
-        image = self._open(name, key) or self._made(name, replace(record, key=key), progress)
-        if key != record.key:
-            self._name(name, replace(record, key=key))
+        image = self._open(name, self._key(record)) or self._made(name, record, progress)
+        if image.manifest.key != record.key:
+            self._name(name, replace(record, key=image.manifest.key))
         return image
 
     def build(self, name: str, wheels: Sequence[Wheel], *, progress: Progress) -> Image:
@@ -82,9 +79,8 @@ class Cache:
             folder = private_folder(self._root / "wheels" / wheel.package.sha256)
             write(folder / wheel.package.file, wheel.path.read_bytes())
         record = _Record(packages=tuple(wheel.package for wheel in wheels))
-        record = replace(record, key=self._key(record))
-        image = self._open(name, record.key) or self._made(name, record, progress)
-        self._name(name, record)
+        image = self._open(name, self._key(record)) or self._made(name, record, progress)
+        self._name(name, replace(record, key=image.manifest.key))
         return image
 
     def adopt(self, name: str, wasm: bytes, manifest: Manifest, *, progress: Progress) -> Image:
@@ -199,6 +195,8 @@ class Cache:
 
     @contextmanager
     def _lock(self, progress: Progress) -> Iterator[None]:
+        from filelock import FileLock, Timeout  # a warm start does without
+
         lock = FileLock(private_folder(self._root) / "lock")
         try:
             lock.acquire(timeout=0)
@@ -213,7 +211,8 @@ class Cache:
     def _made(self, name: str, record: _Record, progress: Progress) -> Image:
         """The image, with whatever is missing made, unless another process made it first."""
         with self._lock(progress):
-            if image := self._mended(name, record.key, progress):
+            key = self._key(record)  # waiting for the lock may have taken long enough for sources to change
+            if image := self._mended(name, key, progress):
                 return image
             if record.fixed:
                 raise ImageError(f"The image {name!r} was imported, and is damaged. Import it again.")
@@ -221,7 +220,7 @@ class Cache:
             wheels = [self._wheel(name, package) for package in record.packages]
             wasm = self._builder.build(wheels, lambda stage, fraction: watch(stage, fraction * BUILDING))
             manifest = Manifest(
-                key=record.key,
+                key=key,
                 content_hash=hashlib.sha256(wasm).hexdigest(),
                 wasm_bytes=len(wasm),
                 engine=self._builder.engine,
@@ -230,7 +229,7 @@ class Cache:
                 built=datetime.now(UTC).isoformat(timespec="seconds"),
             )
             self._compile(manifest, wasm, watch)
-            return self._opened(name, record.key)
+            return self._opened(name, key)
 
     def _mended(self, name: str, key: str, progress: Progress) -> Image | None:
         """The image as it is, or compiled again if its content is whole; else None. Called with the lock held."""

@@ -139,6 +139,9 @@ class _Recipe:
                 instance, item = part.uint(), part.name()
                 if core not in CORE_SORTS:
                     raise LinkError(f"an alias takes something of core sort {core!r} out of a core instance")
+                _pick(
+                    self.component.instances, instance, "core instance"
+                )  # only earlier ones: so none is made of itself
                 self._core[CORE_SORTS[core]].append(FromInstance(instance=instance, name=item))
             case 2 if sort == 3:  # a type of an outer component
                 part.uint()

@@ -11,7 +11,6 @@ by side and write their bodies again with the numbers that functions, types, tab
 - Functions that nothing can reach are left out: neither exported, nor in a table, nor called by one that is.
 - A global that no reachable function writes is a constant, and each reading of it becomes its value.
   Position-independent code reads such a global for almost every address that it computes.
-
 - The objects of the image are made lasting (`lasting.py`), so that guests do not write to them by looking at them.
 
 The globals that are left are exported: with the memory, they are the whole state of a guest.
