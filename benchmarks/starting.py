@@ -89,7 +89,9 @@ async def process(image: Image) -> AsyncIterator[Mapping[str, Sample]]:
         began = time.perf_counter()
         child = await trio.lowlevel.open_process([sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE)
         assert child.stdout is not None
-        said = await child.stdout.receive_some()
+        said = b""
+        while b"\n" not in said and (more := await child.stdout.receive_some()):
+            said += more
         took = time.perf_counter() - began
         if await child.wait() != 0 or said != b"1\n":
             raise Failed("the program failed")

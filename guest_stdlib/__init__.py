@@ -1,0 +1,1 @@
+"""What runs inside the guest, and the channel that both ends share."""

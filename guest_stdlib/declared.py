@@ -1,7 +1,8 @@
 """What a capability declares about itself: the one form from which proxies, checks, stubs and schemas are derived.
 
-The host derives it from annotated classes; it crosses as plain data (`as_plain`, `from_plain`) and the guest's proxy is made
-of it. Types are written as *shapes*, plain nested tuples or lists that both sides can check without the classes:
+The host derives it from annotated classes; it crosses as plain data (`as_plain`, `from_plain`) and the guest's proxy
+is made of it. Types are written as *shapes*, plain nested tuples or lists that both sides can check without the
+classes:
 
     "any" "none" "bool" "int" "float" "str" "bytes" "datetime" "date" "time" "timedelta" "decimal" "uuid"
     ["list", shape]  ["tuple", shape, ...]  ["set", shape]  ["dict", key shape, value shape]
@@ -22,7 +23,9 @@ Context = Literal["fork", "cold"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One parameter. `annotation` is its type as the agent reads it (`list[str] | None`), `default` its repr ("" if required)."""
+    """One parameter. `annotation` is its type as the agent reads it (`list[str] | None`), `default` its repr ("" if
+    required).
+    """
 
     name: str
     kind: Literal["positional_or_keyword", "keyword_only", "var_positional", "var_keyword"] = "positional_or_keyword"
@@ -34,8 +37,9 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
-    """One method. `delegates` says that it takes the inherited conversation, and so has the choice `context=`, whose value
-    when left out is `context`. `repeatable` says that calling it twice does no harm."""
+    """One method. `delegates` says that it takes the inherited conversation, and so has the choice `context=`, whose
+    value when left out is `context`. `repeatable` says that calling it twice does no harm.
+    """
 
     name: str
     doc: str = ""
@@ -75,7 +79,9 @@ class Declared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredError:
-    """An exception that capabilities raise: a name in scope for agent code, with plain attributes. It derives from Exception."""
+    """An exception that capabilities raise: a name in scope for agent code, with plain attributes. It derives from
+    Exception.
+    """
 
     name: str
     doc: str = ""

@@ -19,6 +19,7 @@ from typing import Any, Final, cast
 
 from guest_stdlib.cells import Sources
 from guest_stdlib.channel.events import FAILURE_KINDS, Cancel, Failure, FailureKind
+from guest_stdlib.interrupts import TimeLimit
 
 __all__ = ["logged", "record", "shortened", "text"]
 
@@ -33,9 +34,11 @@ def record(
 ) -> Failure:
     """An exception that ended a cell, as data. `filename` is the cell's own, `stop` what the host last asked for."""
     kind = _kind(error, stop)
+    if stop is not None and stop.reason != "cancelled" and isinstance(error, asyncio.CancelledError):
+        error = TimeLimit(stop.message).with_traceback(error.__traceback__)  # there was no other way to raise it
     name, message = type(error).__name__, _message(error, sources)
-    if stop is not None and stop.reason != "cancelled" and _stopped_only(error):
-        name, message = "TimeLimit", stop.message
+    if stop is not None and isinstance(error, BaseExceptionGroup) and all(map(_stopped, _members(error))):
+        name, message = "CancelledError" if stop.reason == "cancelled" else "TimeLimit", stop.message
     line, column = _place(error, sources, filename)
     return Failure(
         kind=kind,
@@ -84,11 +87,7 @@ def _family(error: BaseException) -> Iterator[BaseException]:
 
 
 def _stopped(error: BaseException) -> bool:
-    return isinstance(error, asyncio.CancelledError) or type(error).__name__ == "TimeLimit"
-
-
-def _stopped_only(error: BaseException) -> bool:
-    return all(_stopped(member) for member in _members(error))
+    return isinstance(error, asyncio.CancelledError | TimeLimit)
 
 
 def _kind(error: BaseException, stop: Cancel | None) -> FailureKind:

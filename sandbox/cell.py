@@ -168,6 +168,7 @@ class Cell:
         self._kept.clear()
         if self.watch.reason is None:
             self.watch.begin("cancelled")
+        self.watch.told = True
         await self._drive([Cancel(reason="cancelled", message=self.watch.message)])
 
     async def _drive(self, events: list[FromHost] | None) -> Ending:
@@ -300,6 +301,9 @@ class Cell:
             if self.watch.reason is not None and not self._in_grace:
                 self._in_grace = True
                 self._deadline = trio.current_time() + self._limits.grace_seconds
+            if self.watch.reason is not None and not self.watch.told:
+                # It was interrupted so late in its step that it came to rest first.
+                return self._tell(self.watch.reason)
             if self.calls > self._limits.calls and not self._in_grace:
                 return self._limit("calls")
             if self._settled:
@@ -331,6 +335,11 @@ class Cell:
         self.watch.begin(reason)
         self._in_grace = True
         self._deadline = trio.current_time() + self._limits.grace_seconds
+        return self._tell(reason, message)
+
+    def _tell(self, reason: Reason, message: str = "") -> list[FromHost]:
+        """Raise at the guest's awaits. Nobody waits for the calls any more."""
+        self.watch.told = True
         for flight in list(self._flights.values()):
             flight.scope.cancel()
         self._flights.clear()

@@ -224,6 +224,7 @@ class Interpreter:
         if len(events) == 1 and isinstance(events[0], Interrupted):
             if watch.reason is None:
                 raise BadGuest("an interruption that nobody caused")
+            watch.told = True
             return self._channel.send(Cancel(reason=watch.reason, message=watch.message))
         return self._ask(watch, _Wait(events))
 

@@ -73,6 +73,7 @@ class LimitWatch:
         self._used = 0
         self._entered = 0
         self.reason: Reason | None = None
+        self.told = False  # whether the guest knows the reason
 
     # On the guest's thread
 

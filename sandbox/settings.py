@@ -8,6 +8,7 @@ from typing import Any, Literal, Self, cast
 
 from guest_stdlib.channel import Codec, CodecLimits, Open
 from guest_stdlib.declared import Declared, DeclaredError, DeclaredRecord
+from guest_stdlib.results import Shortened
 
 from .clock import Clock, RealClock, VirtualClock
 from .errors import SuspendedError
@@ -56,7 +57,7 @@ class Settings:
         may_cross = CodecLimits(
             frame_bytes=limits.frame_bytes, depth=limits.depth, items=limits.items, value_bytes=limits.value_bytes
         )
-        return Codec(may_cross, self.records)
+        return Codec(may_cross, {Shortened.__name__: Shortened, **self.records})
 
     def clock(self, start: int = 0) -> Clock:
         """A clock that continues at `start` nanoseconds."""

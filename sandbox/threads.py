@@ -91,7 +91,7 @@ class Asked[Question]:
 
 
 class Line[Result, Question, Reply]:
-    """One guest's line. From trio: `run` a job, `answer` its question; both return what comes next. From the job: `ask`.
+    """One guest's line. From trio: `run` a job, `answer` its question, and hear what comes next. From the job: `ask`.
 
     Most jobs are over in less time than it takes trio to go to sleep and be woken. So trio first waits for a moment
     (`MOMENT`) on the spot, and only then lets its other tasks run. It never goes on like that for long (`FAIR`).

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from guest_stdlib.app import Guest
 from guest_stdlib.channel import (
@@ -196,7 +196,7 @@ def session(
     errors: tuple[Mapping[str, object], ...] = (),
     limits: Mapping[str, int] | None = None,
     codec: CodecLimits | None = None,
-    policy: str = "open",
+    policy: Literal["open", "restricted"] = "open",
     seed: int | None = None,
 ) -> Iterator[Session]:
     """An open session; the interpreter is given back at the end."""

@@ -62,15 +62,15 @@ EXAMPLES = {
     "dicts with other keys": [{1: 2, None: 3, 2.5: 4, b"x": 5, False: 6}, {(1, "a"): {frozenset({1}): ()}}, {2**70: 1}],
     "sets": [set(), {1, 2}, {"a", (1, 2)}, frozenset(), frozenset({None, 2**65})],
     "datetimes": [
-        datetime(2026, 1, 2, 3, 4, 5, 678901),  # noqa: DTZ001
-        datetime(1, 1, 1),  # noqa: DTZ001
-        datetime(9999, 12, 31, 23, 59, 59, 999999),  # noqa: DTZ001
+        datetime(2026, 1, 2, 3, 4, 5, 678901),
+        datetime(1, 1, 1),
+        datetime(9999, 12, 31, 23, 59, 59, 999999),
         datetime(2026, 1, 1, tzinfo=UTC),
         datetime(2026, 1, 1, tzinfo=timezone(timedelta(hours=-3, minutes=-30), "here")),
         datetime(2026, 1, 1, tzinfo=timezone(timedelta(microseconds=1))),
         datetime(2026, 10, 25, 2, 30, tzinfo=ZoneInfo("Europe/Oslo"), fold=0),
         datetime(2026, 10, 25, 2, 30, tzinfo=ZoneInfo("Europe/Oslo"), fold=1),
-        datetime(2026, 10, 25, 2, 30, fold=1),  # noqa: DTZ001
+        datetime(2026, 10, 25, 2, 30, fold=1),
     ],
     "dates and times": [date(2026, 2, 28), time(), time(1, 2, 3, 4, tzinfo=UTC), time(2, 30, fold=1)],
     "durations": [timedelta(), timedelta(days=-1, microseconds=1), timedelta.max, timedelta.min],

@@ -233,9 +233,9 @@ async def test_r46_a_fork_that_has_nothing_to_inherit_says_so(image: Image, mode
 class Layer(Capability):
     """One layer: its `ask` has a conversation of its own, and runs code that asks the next layer."""
 
-    def __init__(self, name: str, below: Capability, image: Image, *, context: str = "fork") -> None:
+    def __init__(self, name: str, below: Capability, image: Image, *, word: str = "fork") -> None:
         super().__init__(name=name)
-        self.below, self.image, self.context = below, image, context
+        self.below, self.image, self.word = below, image, word
 
     async def ask(self, question: str, *, inherited: Inherited) -> str:
         """Delegates onward, from code."""
@@ -244,7 +244,7 @@ class Layer(Capability):
             open_host(capabilities=[self.below], image=self.image) as host,
             host.session(inherited=inherited.extend(own, agent=self.name)) as session,
         ):
-            source = f"await {self.below.name}.ask('{question} / {self.below.name}', context='{self.context}')"
+            source = f"await {self.below.name}.ask('{question} / {self.below.name}', context='{self.word}')"
             outcome = await session.run(source)
             assert outcome.ok, outcome
             return str(outcome.value)
@@ -268,7 +268,7 @@ async def test_r49_r50_three_layers_down_the_whole_chain_arrives_as_a_tree(image
 async def test_r51_a_cold_child_in_the_middle_cuts_the_tree(image: Image, model: Recorder) -> None:
     """What it forks onward starts with itself."""
     desk = Desk(model)
-    top = Layer("plan", Layer("work", desk, image), image, context="cold")
+    top = Layer("plan", Layer("work", desk, image), image, word="cold")
     async with open_host(capabilities=[top], image=image) as host, host.session(inherited=THREAD) as session:
         await session.run("await plan.ask('Do it')")
     (tree,) = desk.seen

@@ -11,8 +11,16 @@ import pytest
 import trio
 
 from guest_stdlib.declared import Declared, Method
-from sandbox import Call, SessionBusy, SessionClosed, SuspendedError, open_sandbox, read_suspended, resume_sandbox
-from sandbox import snapshot
+from sandbox import (
+    Call,
+    SessionBusy,
+    SessionClosed,
+    SuspendedError,
+    open_sandbox,
+    read_suspended,
+    resume_sandbox,
+    snapshot,
+)
 from sandbox.image import Image
 from tests.calls import NAMES, Answers
 
@@ -21,6 +29,10 @@ ASK = "y = await ask('which?')\n[x, y, sum(x)]"
 
 async def refuse(call: Call) -> object:
     raise AssertionError(f"{call.path} was called")
+
+
+def constant(value: str) -> Callable[[Call], object]:
+    return lambda _call: value
 
 
 class TestFork:
@@ -56,9 +68,7 @@ class TestFork:
                     outcomes.append((await session.run(ASK)).value)
 
                 await waits.wait()
-                copies = []
-                for name in ("one", "two", "three"):
-                    copies.append(await session.fork(call=Answers(ask=lambda _call, name=name: name)))
+                copies = [await session.fork(call=Answers(ask=constant(name))) for name in ("one", "two", "three")]
                 assert [copy.pending[0].call.path for copy in copies] == ["ask"] * 3
                 assert not any(copy.pending[0].made for copy in copies)
                 for copy in copies:
@@ -276,9 +286,9 @@ class TestWhichPages:
         async with open_sandbox(image=image) as session:
             await session.run("x = list(range(1000))")
             guest = (await session.prepare())._guest
-            from sandbox import capi
             from wasmtime import Store
 
+            from sandbox import capi
             from sandbox.engine import engine
 
             store = Store(engine())

@@ -398,3 +398,22 @@ def test_those_who_wait_for_an_interrupted_task_let_it_clean_up():
             """)
         )
     assert (got.failure.kind, got.stdout) == ("limit", "child\nparent\n")
+
+
+def test_a_limit_in_code_that_only_yields_is_shown_as_the_limit():
+    """Where there was no future to raise it from, CancelledError was raised; what the agent reads is the limit."""
+    with session() as guest:
+        polled = guest.guest.loop.run_ready
+        seen = 0
+
+        def poll(until=None) -> None:
+            nonlocal seen
+            seen += 1
+            if seen == 2:
+                _thread.interrupt_main()
+            polled(until)
+
+        guest.guest.loop.run_ready = poll
+        got = guest.run(cell("task = asyncio.create_task(lookup(1))\nwhile True:\n    await asyncio.sleep(0)"))
+    assert (got.failure.kind, got.failure.type, got.failure.message) == ("limit", "TimeLimit", CPU.message)
+    assert got.failure.traceback.endswith("await asyncio.sleep(0)\nTimeLimit: The cell used up its CPU time.\n")

@@ -11,6 +11,7 @@ import ast
 import inspect
 import json
 import mailbox
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from email import message_from_bytes, policy
@@ -147,7 +148,10 @@ async def test_what_is_said_later_counts(tmp_path: Path) -> None:
     inherited = said_on(
         sample,
         ("assistant", "It has gone out."),
-        ("user", "Now Miso. The owner would like to read the blood values herself, so send her the report as well."),
+        (
+            "user",
+            "Now Miso. Sarah Whitlock would like to read the blood values herself, so send her the report as well.",
+        ),
     )
     async with opened(sample, tmp_path) as (contacts, search, _):
         assert (await contacts.ask("Sarah's address", inherited=inherited)).name == "Sarah Whitlock"
@@ -163,7 +167,7 @@ async def test_another_matter_means_another_man(tmp_path: Path) -> None:
         ("assistant", "I have written to him."),
         (
             "user",
-            "And guess what came in the post: the permit for the roof! So we can accept that offer too. Tell Tom.",
+            "The permit for the roof is here! So Tom Riedel can begin in July. Accept his offer for the roof as well.",
         ),
     )
     async with opened(sample, tmp_path) as (contacts, search, _):
@@ -214,8 +218,8 @@ def test_no_rule_knows_a_sample() -> None:
     """No name and no subject of a sample occurs in the code that resolves it, or in what its tools say of themselves."""
     package = Path(host.__file__).parent
     files = [path for place in ("models", "loop") for path in (package / place).rglob("*.py")]
-    code = "\n".join(path.read_text() for path in files).lower()
-    for word in (
+    known = set(re.findall(r"\w+", "\n".join(path.read_text() for path in files).lower()))
+    assert not known & {
         "sarah",
         "chen",
         "lindqvist",
@@ -226,6 +230,4 @@ def test_no_rule_knows_a_sample() -> None:
         "hagen",
         "beech",
         "kitchen",
-        "deck",
-    ):
-        assert word not in code
+    }

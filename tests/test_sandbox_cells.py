@@ -39,7 +39,7 @@ class TestCells:
             outcome = await session.run("x = 1\nprint('before')\n1 / 0", name="script.py")
             assert outcome.error is not None
             assert (outcome.error.kind, outcome.error.type, outcome.error.line) == ("script", "ZeroDivisionError", 3)
-            assert outcome.error.traceback.startswith("Traceback (most recent call last):\n  File \"script.py\", line 3")
+            assert outcome.error.traceback.startswith('Traceback (most recent call last):\n  File "script.py", line 3')
             assert (outcome.stdout, outcome.session) == ("before\n", "kept")
             assert (await session.run("x")).value == 1
 
@@ -104,7 +104,9 @@ class TestCalls:
     async def test_an_exception_is_caught_by_name_and_brings_no_traceback(self, image: Image) -> None:
         """The host's frames do not cross."""
         async with open_sandbox(Answers(), names=NAMES, image=image) as session:
-            caught = await session.run("try:\n    await fail('no')\nexcept ValueError as error:\n    found = str(error)\nfound")
+            caught = await session.run(
+                "try:\n    await fail('no')\nexcept ValueError as error:\n    found = str(error)\nfound"
+            )
             assert caught.value == "no"
             outcome = await session.run("await fail('no')")
         assert outcome.error is not None
@@ -186,7 +188,9 @@ def double(n):
     async def test_answers_too_large_for_one_frame_go_in_several(self, image: Image) -> None:
         """Each fits; together they do not."""
         limits = Limits(frame_bytes=3 << 20)
-        async with open_sandbox(Answers(lookup=lambda _call: "x" * (1 << 20)), names=["lookup"], image=image, limits=limits) as session:
+        async with open_sandbox(
+            Answers(lookup=lambda _call: "x" * (1 << 20)), names=["lookup"], image=image, limits=limits
+        ) as session:
             source = "import asyncio\n[len(x) for x in await asyncio.gather(*[lookup() for _ in range(8)])]"
             assert (await session.run(source)).value == [1 << 20] * 8
 

@@ -83,7 +83,7 @@ NOW = dt.datetime(2024, 5, 1, 12, tzinfo=dt.UTC)
         ("float", [0.5, float("nan"), 3, 1 << 70]),
         ("str", ["", "x", "\ud800"]),
         ("bytes", [b""]),
-        ("datetime", [NOW, dt.datetime(2024, 1, 1)]),  # noqa: DTZ001
+        ("datetime", [NOW, dt.datetime(2024, 1, 1)]),
         ("date", [TODAY]),
         ("time", [dt.time(1, 2)]),
         ("timedelta", [dt.timedelta(days=1)]),
@@ -129,7 +129,7 @@ def test_what_fits_passes(shape: Shape, values: list[object]) -> None:
         ("none", 0, "expected None, got int (0)"),
         ("decimal", 1.5, "expected Decimal, got float (1.5)"),
         ("uuid", "x", "expected UUID, got str ('x')"),
-        ("date", dt.datetime(2024, 5, 1), "expected date, got datetime (datetime.datetime(2024, 5, 1, 0, 0))"),  # noqa: DTZ001
+        ("date", dt.datetime(2024, 5, 1), "expected date, got datetime (datetime.datetime(2024, 5, 1, 0, 0))"),
         ("datetime", TODAY, "expected datetime, got date (datetime.date(2024, 5, 1))"),
         (["list", "str"], ("a",), "expected list[str], got tuple (('a',))"),
         (["list", "str"], "a", "expected list[str], got str ('a')"),

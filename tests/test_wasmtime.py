@@ -20,7 +20,7 @@ from sandbox.engine import GUEST_STACK, new_engine
 from sandbox.guest import Guest
 from sandbox.threads import STACK
 
-LOOP = "(module (func (export \"loop\") (loop (br 0))) (memory (export \"memory\") 1))"
+LOOP = '(module (func (export "loop") (loop (br 0))) (memory (export "memory") 1))'
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,9 @@ def on_a_guest_thread(job: Callable[[], object]) -> object:
 def instance(engine: Engine, text: str, imports: dict[str, tuple[FuncType, Callable[..., int | None]]] | None = None):
     faults: list[BaseException] = []
     linker, store = Linker(engine), Store(engine)
-    kept = [capi.define(linker, name, kind, function, faults.append) for name, (kind, function) in (imports or {}).items()]
+    kept = [
+        capi.define(linker, name, kind, function, faults.append) for name, (kind, function) in (imports or {}).items()
+    ]
     store.set_epoch_deadline(capi.FAR)
     module = Module(engine, text)
     exports = linker.instantiate(store, module).exports(store)
@@ -172,7 +174,7 @@ class TestPoint5:
 
     def test_an_entry_builds_nothing_per_call(self, engine: Engine) -> None:
         """The same argument array serves every call."""
-        text = "(module (func (export \"add\") (param i32 i32) (result i32) (i32.add (local.get 0) (local.get 1))))"
+        text = '(module (func (export "add") (param i32 i32) (result i32) (i32.add (local.get 0) (local.get 1))))'
         store, exports, _faults, _kept = instance(engine, text)
         add = capi.bind(exports, "add", 2, 1)
         before = ctypes.addressof(add._values)
@@ -194,7 +196,12 @@ class TestPoint6:
         tree = ast.parse(Path(world.__file__).read_text())
         imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
         assert imported == {"struct", "threading"}
-        waits = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & {"acquire", "wait", "join", "select"}
+        waits = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & {
+            "acquire",
+            "wait",
+            "join",
+            "select",
+        }
         assert waits == set()
 
 

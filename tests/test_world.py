@@ -10,7 +10,18 @@ from sandbox import world
 from sandbox.clock import VIRTUAL_START, RealClock, VirtualClock
 from sandbox.errors import EngineError, GuestCrashed
 from sandbox.randomness import SeededRandomness, SystemRandomness
-from sandbox.world import ANSWERS, IDLE, LISTENING, MAX_RANDOM, MAX_WAITS, MAX_WRITE, REFUSALS, BadGuest, GuestExit, World
+from sandbox.world import (
+    ANSWERS,
+    IDLE,
+    LISTENING,
+    MAX_RANDOM,
+    MAX_WAITS,
+    MAX_WRITE,
+    REFUSALS,
+    BadGuest,
+    GuestExit,
+    World,
+)
 
 RESULT = 16
 ROOM = 4096
@@ -112,6 +123,7 @@ class TestTable:
     def test_waiting_on_a_socket_is_over_at_once(self, guest: World, name: str) -> None:
         """The operation after it is then refused; a wait would never end."""
         handle = world.function_for(f"wasi:{name}", "i>i")(3)
+        assert handle is not None
         assert guest.poll((handle,)) == [0]
 
     def test_no_socket_listens(self) -> None:

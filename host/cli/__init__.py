@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final, override
 
@@ -92,7 +92,9 @@ class _Misused(click.ClickException):
         click.echo(f"{self._command}: {message[:1].lower()}{message[1:]} (see {self._command} --help).", err=True)
 
 
-@click.group(cls=_Branchpoint, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    "branchpoint", cls=_Branchpoint, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(package_name="branchpoint", message="branchpoint %(version)s")
 def main() -> None:
     """Runs Python that agents write, in a sandbox, and lets its calls carry the conversation.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import mailbox
+import sys
 import tempfile
 from dataclasses import dataclass
 from email import policy
 from email.parser import BytesParser
 from pathlib import Path
+from typing import NoReturn
 
 import click
 from rich.console import Console, Group, RenderableType
@@ -65,9 +67,14 @@ def demo(sample: str, show_context: bool) -> None:
                 )
     stopped = cold.outcome.error is not None and cold.outcome.error.type == "NeedsClarification"
     if not forked.outcome.ok or len(forked.mails) != 1:
-        raise click.ClickException("forked, the script should have sent one mail.")
+        _failed("forked, the script should have sent one mail.")
     if not stopped or cold.mails:
-        raise click.ClickException("cold, the script should have raised NeedsClarification and sent nothing.")
+        _failed("cold, the script should have raised NeedsClarification and sent nothing.")
+
+
+def _failed(sentence: str) -> NoReturn:
+    click.echo(f"branchpoint: {sentence}", err=True)
+    sys.exit(1)
 
 
 def _play(sample: Sample, image: Image, context: str) -> Played:

@@ -120,6 +120,8 @@ def _plain(shown: Image) -> dict[str, object]:
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 def export(name: str, file: Path) -> None:
     """Write the image NAME to FILE. Sessions that sleep can then be woken elsewhere."""
+    if not file.absolute().parent.is_dir():
+        raise BadInput(f"{file} cannot be written: its folder does not exist.")
     with clear_errors():
         images.export_image(name, file)
     click.echo(f"{file}: {file.stat().st_size / 1e6:.0f} MB")

@@ -50,6 +50,9 @@ class BadInput(click.ClickException):
         click.echo(f"branchpoint: {self.message}", err=True)
 
 
+_ROOMS: Final = (ConversationError, HostError, ImageError, SandboxError)
+
+
 @contextmanager
 def clear_errors(*, ours: bool = False, about: Path | None = None) -> Iterator[None]:
     """Turn what the rooms say about bad input into one sentence and exit code 2.
@@ -57,18 +60,18 @@ def clear_errors(*, ours: bool = False, about: Path | None = None) -> Iterator[N
     `ours` leaves ValueError and OSError alone: where more happens than reading input they may be faults of our own.
     `about` is the file that a message that names none is about.
     """
-    rooms = (ConversationError, HostError, ImageError, SandboxError)
+    caught = _ROOMS if ours else (*_ROOMS, OSError, ValueError)
     try:
         yield
     except BrokenPipeError:
         raise
-    except rooms if ours else (*rooms, OSError, ValueError) as error:
+    except caught as error:
         raise BadInput(_sentence(error, about)) from error
 
 
 def _sentence(error: BaseException, about: Path | None) -> str:
     if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename or about or 'a file'} cannot be read: {error.strerror}."
+        return f"{error.filename or about or 'a file'}: {error.strerror}."
     message = str(error)
     if about is not None and str(about) not in message:
         message = f"{about}: {message}"
@@ -234,16 +237,16 @@ _LIMITS: Final = (
         "--timeout",
         metavar="SECONDS",
         type=_Seconds(),
-        default=Limits().cpu_seconds,
-        show_default=f"{Limits().cpu_seconds:g}",
+        default=f"{Limits().cpu_seconds:g}",
+        show_default=True,
         help="Processor time for each file; waiting for answers does not count.",
     ),
     click.option(
         "--wall",
         metavar="SECONDS",
         type=_Seconds(),
-        default=Limits().wall_seconds,
-        show_default=f"{Limits().wall_seconds:g}",
+        default=f"{Limits().wall_seconds:g}",
+        show_default=True,
         help="Time that may pass for each file, waiting included.",
     ),
     click.option(

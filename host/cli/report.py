@@ -28,7 +28,9 @@ def exit_code(outcomes: Iterable[Outcome]) -> int:
 
 
 def as_json(file: str, outcome: Outcome) -> str:
-    """One line of JSON: file, ok, value, stdout, stderr, error, session, usage. `jsonable` says what a value becomes."""
+    """One line of JSON: file, ok, value, stdout, stderr, error, session, usage. `jsonable` says what
+    a value becomes.
+    """
     error = outcome.error
     fields = {
         "file": file,
@@ -38,7 +40,7 @@ def as_json(file: str, outcome: Outcome) -> str:
         "stderr": outcome.stderr,
         "error": None if error is None else {name: getattr(error, name) for name in _ERROR},
         "session": outcome.session,
-        "usage": {name: getattr(outcome.usage, name) for name in _USAGE},
+        "usage": {name: round(getattr(outcome.usage, name), 3) for name in _USAGE},
     }
     return json.dumps(fields, ensure_ascii=True, allow_nan=False)
 
@@ -47,8 +49,6 @@ def print_outcome(outcome: Outcome, screen: Screen) -> None:
     """The end of a run whose output was shown while it ran: the value, or the error with its hint, and the notices."""
     if outcome.error is not None:
         _print_error(outcome.error, screen)
-        if outcome.session != "kept":
-            screen.say(f"Note: the interpreter was stopped, and the session is {outcome.session}.", err=True)
     elif outcome.value is not None:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else _PIPE_WIDTH
         screen.say(pretty(outcome.value, width=width))

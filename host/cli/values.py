@@ -84,11 +84,11 @@ def _flat(value: object, room: int) -> str | None:
     room -= len(parts.opening) + len(parts.closing)
     texts: list[str] = []
     for name, item in parts.items:
-        text = _flat(item, room - len(name)) if room >= 0 else None
-        if text is None:
+        flat = _flat(item, room - len(name)) if room >= 0 else None
+        if flat is None:
             return None
-        texts.append(name + text)
-        room -= len(name) + len(text) + 2
+        texts.append(name + flat)
+        room -= len(name) + len(flat) + 2
     if room < -2:
         return None
     comma = "," if type(value) is tuple and len(texts) == 1 else ""
@@ -127,7 +127,7 @@ def _leaf(value: object) -> str:
 
 
 def _digits(value: int) -> int:
-    return int(value.bit_length() * math.log10(2)) + 1
+    return int(max(value.bit_length() - 1, 0) * math.log10(2)) + 1
 
 
 def _parts(value: object) -> _Parts | None:
@@ -173,7 +173,7 @@ def _unnamed(values: Iterable[object]) -> Iterator[tuple[str, object]]:
     return (("", value) for value in values)
 
 
-def _number(fields: Mapping[object, object], name: str) -> int:
+def _number(fields: Mapping[str, object], name: str) -> int:
     value = fields.get(name)
     return value if isinstance(value, int) else 0
 

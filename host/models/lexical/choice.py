@@ -56,8 +56,9 @@ def choice(
     asides = [word.stem for word in words if word.telling and word.stem not in heads]
     evidence = Evidence(history, heads, asides, weights)
     found = evidence.weigh(_telling([case.record for case in cases], heads, weights))
+    most = max(1.0, *found, 1.0)
     for case, weight in zip(cases, found, strict=True):
-        case.evidence = weight
+        case.evidence = weight / most
     cases.sort(key=lambda case: -case.total)
     if not cases or (heads and not evidence.spoken_of and cases[0].matched < _SOME):
         return None, []
@@ -122,7 +123,7 @@ def _match(word: Asked, record: Record, *, about: bool) -> float:
 def _beats(best: _Case, rival: _Case, evidence: Evidence, heads: Sequence[str], weights: Weights) -> bool:
     """Whether the best is clearly meant and not this other one, by what tells these two apart."""
     mine, theirs = evidence.weigh(_telling([best.record, rival.record], heads, weights))
-    ahead = best.matched + mine - rival.matched - theirs
+    ahead = best.matched - rival.matched + (mine - theirs) / max(1.0, mine, theirs)
     if ahead >= weights.clear:
         return True
     return ahead >= weights.least and mine >= (weights.ratio if ahead >= weights.ahead else weights.lone) * theirs

@@ -75,12 +75,11 @@ class Evidence:
                     else:
                         said = max(said, value * (1.0 if beside else self._w.apart))
                         introduced = max(introduced, weight * place.sureness) if beside else introduced
-                values.append(weight * min(1.0, max(0.0, said - self._w.denial * denied)))
-            missing = 1.0
-            for rank, value in enumerate(sorted(values, reverse=True)):
-                missing *= 1 - self._w.sure * value * self._w.further**rank
+                values.append(weight * max(0.0, said - self._w.denial * denied))
+            values.sort(reverse=True)
+            total = sum(value * self._w.further**rank for rank, value in enumerate(values))
             known = self._w.unknown + (1 - self._w.unknown) * introduced if self._positions else 1.0
-            totals.append((1 - missing) * known)
+            totals.append(total * known)
         return totals
 
     def _worth(self, number: int, age: Mapping[int, int], correction: int) -> float:

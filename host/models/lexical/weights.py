@@ -27,10 +27,9 @@ class Weights:
     # What an occurrence counts.
     unknown: float = 0.87
     apart: float = 1.0
-    further: float = 0.8
-    sure: float = 0.95
+    further: float = 0.5
     prose: float = 0.44
-    wish: float = 1.24
+    wish: float = 0.8
     question: float = 0.5
     done: float = 0.62
     oldest: float = 0.94
