@@ -168,7 +168,7 @@ def test_a_fault_of_our_own_ends_the_cell_as_a_crash():
     """step never raises."""
     with session(hold) as guest:
         guest.begin("await lookup(1)")
-        guest.guest.calls.settle = lambda _: 1 / 0
+        guest.guest.calls.settle = lambda _: 1 / 0  # type: ignore[assignment]
         guest.go_on(Return(call=1, value=1))
         failure = guest.ended.failure
         assert (failure.kind, failure.type) == ("crash", "ZeroDivisionError")
@@ -180,7 +180,7 @@ def test_a_session_may_go_on_after_a_crash():
     with session(hold) as guest:
         settle = guest.guest.calls.settle
         guest.begin("import asyncio\ntasks = [asyncio.create_task(lookup(n)) for n in range(3)]\nawait lookup(4)")
-        guest.guest.calls.settle = lambda _: 1 / 0
+        guest.guest.calls.settle = lambda _: 1 / 0  # type: ignore[assignment]
         guest.go_on(Return(call=1, value=1))
         guest.guest.calls.settle = settle
         guest.answer = lambda call: call.args[0]

@@ -117,8 +117,8 @@ def _show(console: Console, sample: Sample, forked: Played, cold: Played) -> Non
     console.print(Panel(Syntax(sample.code.read_text(), "python", word_wrap=True), title=sample.code.name))
     console.print(Panel(_thread(Conversation.load(sample.thread)), title="the end of the conversation"))
     table = Table.grid(expand=True, padding=(0, 1))
-    table.add_column(ratio=1)
-    table.add_column(ratio=1)
+    table.add_column(ratio=1, overflow="fold")
+    table.add_column(ratio=1, overflow="fold")
     table.add_row(
         Panel(_result(forked), title="forked", subtitle="children receive the conversation"),
         Panel(_result(cold), title="cold", subtitle="children receive the request"),
