@@ -10,6 +10,6 @@ Rules:
 - Peers run in a process of their own each, in the way that their documentation calls best; where it has two, both are
   measured. They are given the same work, and their answers are checked.
 
-bars.py has the bars as data. starting, calling, living, computing, sizes and conversations have the measurements, each
-with what exactly is timed.
+bars.py has the bars as data, everything.py all that is measured. How each is taken, and what exactly is timed, is in
+starting, calling, computing, living, sizes and conversations.
 """

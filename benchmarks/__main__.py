@@ -14,10 +14,10 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from benchmarks import calling, computing, conversations, living, sizes, starting
+from benchmarks.everything import MEASURES
 from benchmarks.figures import Figure, write
 from benchmarks.peers.client import Peer, importable, open_peer
-from benchmarks.sampling import Failed, Measure, measures, take
+from benchmarks.sampling import Failed, Measure, take
 from benchmarks.table import conditions, show, warning
 from host.cli.progress import image_progress
 from host.cli.running import run_to_end
@@ -25,8 +25,8 @@ from sandbox.image import Image, ensure
 
 __all__ = ["Measured", "main", "run"]
 
+WIDTH: Final = 120  # characters, where there is no terminal to ask
 RESULTS: Final = Path(__file__).parent / "results.json"
-TOPICS: Final = (starting, calling, computing, living, sizes, conversations)  # importing them defines what is measured
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class _Taught(click.Command):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """See click."""
         with formatter.section("What is measured (* only with --full)"):
-            formatter.write_dl([(f"{item.name}{' *' if item.only_full else ''}", item.what) for item in measures()])
+            formatter.write_dl([(f"{item.name}{' *' if item.only_full else ''}", item.what) for item in MEASURES])
         super().format_epilog(ctx, formatter)
 
 
@@ -58,7 +58,7 @@ class _Taught(click.Command):
     "--only",
     metavar="NAME",
     multiple=True,
-    type=click.Choice([item.name for item in measures()]),
+    type=click.Choice([item.name for item in MEASURES]),
     help="Measure this and nothing else. May be given several times; the names are below.",
 )
 @click.option(
@@ -86,8 +86,10 @@ def main(quick: bool, full: bool, only: Sequence[str], file: Path | None, peers:
     """
     if quick and full:
         raise click.UsageError("--quick and --full exclude each other.")
-    chosen = [item for item in measures() if (item.name in only if only else full or not item.only_full)]
+    chosen = [item for item in MEASURES if (item.name in only if only else full or not item.only_full)]
     console = Console()
+    if not console.is_terminal:
+        console = Console(width=WIDTH)
     with image_progress() as progress:
         image = ensure(progress=progress)
     kinds = importable() if peers else ()

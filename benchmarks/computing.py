@@ -60,17 +60,17 @@ def _guest(session: Session, count: int, expected: object) -> Sample:
 
 @measure("cpu-loop", unit="ms", figures=("cpu-loop", "cpu-loop/native"), runs=15)
 async def loop(image: Image) -> AsyncIterator[Mapping[str, Sample]]:
-    """A loop over integers, 1,000,000 times `total += i * i % 7`."""
-    native, expected = _native(LOOP, 1_000_000)
+    """A loop over integers, 500,000 times `total += i * i % 7`."""
+    native, expected = _native(LOOP, 500_000)
     async with open_sandbox(image=image) as session:
         value_of(await session.run(LOOP))
-        yield {"cpu-loop": _guest(session, 1_000_000, expected), "cpu-loop/native": native}
+        yield {"cpu-loop": _guest(session, 500_000, expected), "cpu-loop/native": native}
 
 
 @measure("cpu-mixed", unit="ms", figures=("cpu-mixed", "cpu-mixed/native"), runs=15)
 async def mixed(image: Image) -> AsyncIterator[Mapping[str, Sample]]:
-    """Calls, strings, a dict and sorting, 200,000 times."""
-    native, expected = _native(MIXED, 200_000)
+    """Calls, strings, a dict and sorting, 100,000 times."""
+    native, expected = _native(MIXED, 100_000)
     async with open_sandbox(image=image) as session:
         value_of(await session.run(MIXED))
-        yield {"cpu-mixed": _guest(session, 200_000, expected), "cpu-mixed/native": native}
+        yield {"cpu-mixed": _guest(session, 100_000, expected), "cpu-mixed/native": native}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Final, Literal, override
 
 import trio
 
@@ -15,7 +15,6 @@ from sandbox import Limits, Session, open_sandbox, resume_sandbox
 from sandbox.cell import Cell
 from sandbox.image import Image
 from sandbox.opening import load_template
-from sandbox.session import State
 from sandbox.settings import Settings
 
 __all__ = ["fork", "fork_waiting", "freeze", "resume", "rollback", "suspend", "suspend_size"]
@@ -142,7 +141,8 @@ class _Timed(Session):
 
     took = 0.0
 
-    async def _put_back(self, cell: Cell) -> State:
+    @override
+    async def _put_back(self, cell: Cell) -> Literal["kept", "restored", "lost"]:
         began = time.perf_counter()
         state = await super()._put_back(cell)
         self.took = time.perf_counter() - began
@@ -160,8 +160,13 @@ async def rollback(image: Image) -> AsyncIterator[Mapping[str, Sample]]:
         value_of(await session.run(SMALL))
 
         async def sample() -> float:
+            session.took = 0.0
             outcome = await session.run(STUBBORN)
-            if outcome.session != "restored" or value_of(await session.run("x + [4]")) != [1, 2, 3, 4]:
+            if (
+                not session.took
+                or outcome.session != "restored"
+                or value_of(await session.run("x + [4]")) != [1, 2, 3, 4]
+            ):
                 raise Failed("the session was not put back")
             return session.took
 

@@ -17,7 +17,7 @@ from benchmarks.figures import UNITS, Figure
 from sandbox import Outcome
 from sandbox.image import Image
 
-__all__ = ["Failed", "Measure", "Rival", "Sample", "collected", "measure", "measures", "take", "value_of"]
+__all__ = ["Failed", "Measure", "Rival", "Sample", "measure", "take", "value_of"]
 
 type Sample = Callable[[], Awaitable[float]]
 """One sample, in seconds, bytes or things counted."""
@@ -64,14 +64,6 @@ class Measure:
         return self.units.get(figure) or self.units[figure.partition("/")[0]]
 
 
-_measures: dict[str, Measure] = {}
-
-
-def measures() -> tuple[Measure, ...]:
-    """All that were defined, in that order."""
-    return tuple(_measures.values())
-
-
 def measure(
     name: str,
     *,
@@ -91,7 +83,7 @@ def measure(
         raise ValueError(f"there are no such units: {unknown}")
 
     def define(opened: Callable[[Image], AsyncIterator[Mapping[str, Sample]]]) -> Measure:
-        defined = _measures[name] = Measure(
+        return Measure(
             name=name,
             what=" ".join((opened.__doc__ or "").split()),
             units=given,
@@ -101,7 +93,6 @@ def measure(
             seconds=seconds,
             only_full=only_full,
         )
-        return defined
 
     return define
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Final
 
@@ -58,8 +58,8 @@ def show(console: Console, figures: Sequence[Figure]) -> None:
     table.add_column("unit")
     for column in ("median", "min", "max", "runs"):
         table.add_column(column, justify="right")
-    table.add_column("ratio, ours to that", justify="right")
-    table.add_column("bar")
+    table.add_column("ratio", justify="right", no_wrap=True)
+    table.add_column("bar", no_wrap=True)
     for figure in _ordered(figures):
         ours = known.get(figure.measure)
         compared, bar = "", Text()
@@ -81,7 +81,8 @@ def show(console: Console, figures: Sequence[Figure]) -> None:
             bar,
         )
     console.print(table)
-    console.print(_sum(judged(figures)))
+    for line in _sum(judged(figures), known):
+        console.print(line, soft_wrap=True, highlight=False)
 
 
 def _ordered(figures: Sequence[Figure]) -> list[Figure]:
@@ -111,12 +112,12 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def _sum(judgements: Sequence[Judgement]) -> str:
+def _sum(judgements: Sequence[Judgement], figures: Mapping[str, Figure]) -> Iterator[str]:
     met = sum(judgement.met is True for judgement in judgements)
     missed = [judgement for judgement in judgements if judgement.met is False]
     absent = len(judgements) - met - len(missed)
-    sentences = [f"{met} bars met, {len(missed)} missed, {absent} not measured."]
+    yield f"\n{met} bars met, {len(missed)} missed, {absent} not measured. A ratio is our median to that in its row."
     for judgement in missed:
-        against = f" x {judgement.bar.against}" if judgement.bar.against else ""
-        sentences.append(f"Missed: {judgement.bar.figure} is {judgement.value:.3g}{against}, the bar {judgement.bar}.")
-    return "\n".join(sentences)
+        bar = judgement.bar
+        what = f"x {bar.against}" if bar.against else figures[bar.figure].unit
+        yield f"Missed: {bar.figure} is {judgement.value:.3g} {what}, and the bar is {bar}."

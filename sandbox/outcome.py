@@ -7,7 +7,9 @@ from typing import Final, Literal
 
 from guest_stdlib.channel.events import Failure
 
-__all__ = ["Failure", "Outcome", "OutputBuffer", "Usage"]
+__all__ = ["Failure", "Outcome", "OutputBuffer", "State", "Usage"]
+
+State = Literal["kept", "restored", "lost"]
 
 HEAD: Final = 0.75  # of the output limit; the rest is tail
 
@@ -41,7 +43,7 @@ class Outcome:
     stdout: str = ""
     stderr: str = ""
     error: Failure | None = None
-    session: Literal["kept", "restored", "lost"] = "kept"
+    session: State = "kept"
     usage: Usage = Usage()
     notices: tuple[str, ...] = ()
 

@@ -7,31 +7,30 @@ middle of a cell the same holds while everything in the guest waits in `await`.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal, Self
+from typing import Self
 
 import trio
 
-from guest_stdlib.channel import Done, Failed, Failure, FromHost, HostChannel, Run, Throw
+from guest_stdlib.channel import Failure, FromHost, HostChannel, Run, Throw
 
-from .cell import Answer, Cell, Crashed, Ending, PendingCall, Resting, Stopped, Suspended
+from .cell import Answer, Cell, Crashed, PendingCall, Resting, Stopped, Suspended
 from .clock import Clock
 from .errors import SessionBusy, SessionClosed
 from .guest import Guest, Template
 from .interpreter import Frozen, Interpreter
-from .outcome import Outcome, OutputBuffer, Usage
+from .outcome import Outcome, OutputBuffer, State
 from .settings import Settings
 from .snapshot import Snapshot
 from .stored import Stored
 from .threads import on_guest_thread
+from .verdict import outcome_of
 from .world import Randomness
 
 __all__ = ["Session"]
 
 type OnOutput = Callable[[str, str], None]
-State = Literal["kept", "restored", "lost"]
 
 
 class Session:
@@ -139,48 +138,9 @@ class Session:
             raise self._fault
         if not isinstance(ending, (Stopped, Crashed)):
             self._notice = None
-        return self._outcome(cell, ending, state, wall=trio.current_time() - started)
-
-    def _outcome(self, cell: Cell, ending: Ending, state: State, *, wall: float) -> Outcome:
-        watch = cell.watch
-        outcome = Outcome(
-            stdout=self._output.text("stdout"),
-            stderr=self._output.text("stderr"),
-            session=state,
-            usage=Usage(
-                cpu_ms=watch.cpu_seconds * 1e3,
-                wall_ms=wall * 1e3,
-                calls=cell.calls,
-                rejected_calls=cell.rejected,
-                memory_bytes=self._interpreter.memory_bytes if self._interpreter else 0,
-                output_bytes=self._output.total,
-                rounds=cell.rounds,
-            ),
-        )
-        match ending:
-            case Done() if watch.reason is None:
-                return replace(outcome, value=ending.value, notices=ending.notices)
-            case Done():  # the script swallowed the limit and ended within the grace
-                failure = Failure(kind="limit", type="TimeLimit", message=watch.message)
-                return replace(outcome, value=ending.value, error=failure, notices=ending.notices)
-            case Failed():
-                return replace(outcome, error=ending.failure, notices=ending.notices)
-            case Stopped():
-                failure = Failure(
-                    kind="cancelled" if watch.reason == "cancelled" else "limit",
-                    type="TimeLimit",
-                    message=f"{watch.message}, and did not end within {self.settings.limits.grace_seconds:g} s "
-                    "of being told; it was stopped",
-                )
-            case Crashed():
-                failure = Failure(kind="crash", type="Crash", message=ending.message)
-            case Suspended():
-                failure = Failure(
-                    kind="cancelled",
-                    type="Suspended",
-                    message="the session was put to sleep in the middle of this cell",
-                )
-        return replace(outcome, error=failure, notices=_made(cell))
+        memory = self._interpreter.memory_bytes if self._interpreter else 0
+        wall = trio.current_time() - started
+        return outcome_of(cell, ending, state, self.settings.limits, wall=wall, memory=memory)
 
     async def _put_back(self, cell: Cell) -> State:
         """The third stage: the interpreter as it was before the cell, in a fresh instance; or none."""
@@ -404,11 +364,3 @@ class _Claim:
 
     def __exit__(self, *_: object) -> None:
         self._session._busy = False
-
-
-def _made(cell: Cell) -> tuple[str, ...]:
-    """A stopped cell's calls stay made: they are reported, not undone."""
-    if not cell.made:
-        return ()
-    listed = ", ".join(f"{path} ({count})" if count > 1 else path for path, count in Counter(cell.made).items())
-    return (f"Calls that were made before the cell was stopped, and are not undone: {listed}.",)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 import random
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from enum import Enum
 from typing import Annotated, Any, ClassVar, Literal, NewType
 
 import pytest
@@ -18,41 +17,10 @@ from host.capability import Capability, Table, declared, delegates, repeatable
 from host.capability._capability import declaration_of
 from host.context import Inherited
 from host.errors import CapabilityError, NeedsClarification
+from tests.capability_types import Forecast, Unit, Weather
 
 UserId = NewType("UserId", int)
 type Names = list[str]
-
-
-class Unit(Enum):
-    """A unit of temperature."""
-
-    CELSIUS = "C"
-    FAHRENHEIT = "F"
-
-
-@dataclass(frozen=True)
-class Forecast:
-    """What the weather will be."""
-
-    day: date
-    degrees: float
-    unit: Unit = Unit.CELSIUS
-    notes: list[str] = field(default_factory=list)
-
-
-class Weather(Capability):
-    """The weather service.
-
-    For the whole world.
-    """
-
-    async def today(self, city: str) -> str:
-        """Today's weather in a city."""
-        return f"sun in {city}"
-
-    async def explain(self, question: str, *, inherited: Inherited) -> str:
-        """Delegates: receives the conversation, unless the caller says context="cold"."""
-        return f"{question} {bool(inherited)}"
 
 
 def test_the_declaration_is_derived_from_the_annotated_methods() -> None:

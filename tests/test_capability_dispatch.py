@@ -3,78 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import Enum
 from typing import Any, cast
 
 import pytest
 import trio
 from trio.testing import Sequencer
 
-from guest_stdlib.channel.events import Call, Failure
-from host.capability import Capability, Crossed, Delegation, Dispatch, Policy, delegates
+from guest_stdlib.channel.events import Failure
+from host.capability import Capability, Crossed, Delegation, Dispatch, Policy
 from host.context import Inherited
 from host.conversation import Conversation
 from host.errors import CapabilityError, NeedsClarification
-
-TOKEN = "a" * 22
-
-
-class Level(Enum):
-    LOW = 1
-    HIGH = 2
-
-
-@dataclass(frozen=True)
-class Note:
-    text: str
-    level: Level = Level.LOW
-
-    def __post_init__(self) -> None:
-        if not self.text:
-            raise ValueError("a note says something")
-
-
-class Notes(Capability):
-    """A capability that tells what it was given."""
-
-    errors = (NeedsClarification,)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.seen: list[object] = []
-
-    async def add(self, text: str, *tags: str, level: Level = Level.LOW, **marks: int) -> str:
-        self.seen.append((text, tags, level, marks))
-        return text
-
-    async def keep(self, notes: Sequence[Note] | Note) -> int:
-        self.seen.append(notes)
-        return 1
-
-    async def ask(self, question: str, *, inherited: Inherited) -> str:
-        self.seen.append(inherited)
-        return f"{question}: {len(inherited.layers)}"
-
-    @delegates(context="cold")
-    async def look(self, *, history: Inherited) -> str:
-        self.seen.append(history)
-        return "looked"
-
-    async def loose(self, *, inherited: Inherited, **anything: Any) -> str:
-        self.seen.append(anything)
-        return "loose"
-
-    async def wrong(self, value: Any) -> list[int]:
-        return cast("list[int]", value)
-
-    async def _secret(self) -> str:
-        return "secret"
-
-    @classmethod
-    def opened(cls) -> str:
-        return "opened"
+from tests.capability_scene import TOKEN, Level, Note, Notes, call
 
 
 class Scene:
@@ -92,11 +32,6 @@ class Scene:
             cold=cold,
             record=self.delegations.append,
         )
-
-
-def call(path: str, *args: object, context: Any = None, token: Any = None, **kwargs: object) -> Call:
-    """A call as it comes from a guest."""
-    return Call(call=1, path=path, args=args, kwargs=kwargs, context=context, token=token)
 
 
 # Calls that are made

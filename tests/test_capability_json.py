@@ -2,93 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from collections.abc import Container
 from datetime import date
 from decimal import Decimal
-from enum import Enum
-from typing import Annotated, Any, NotRequired, TypedDict
+from typing import Any
 
 import pytest
-from pydantic import Field
 
-from host.capability import Capability, Dispatch, delegates, repeatable, schemas
+from host.capability import Capability, Dispatch, schemas
 from host.context import Inherited
-from host.errors import CapabilityDefinitionError, CapabilityError, NeedsClarification
-
-
-class Kind(Enum):
-    """What a contact is."""
-
-    PERSON = "person"
-    COMPANY = "company"
-
-
-@dataclass(frozen=True)
-class Contact:
-    """One contact.
-
-    Of the person's address book.
-    """
-
-    name: str
-    kind: Kind = Kind.PERSON
-    born: date | None = None
-
-
-class Row(TypedDict):
-    id: int
-    note: NotRequired[str]
-
-
-class QuotaSpent(CapabilityError):
-    """No calls are left."""
-
-    remaining: int
-
-
-class Contacts(Capability):
-    """The person's contacts."""
-
-    errors = (NeedsClarification, QuotaSpent, ValueError)
-
-    async def find(
-        self, name: str, *more: int, kind: Kind = Kind.PERSON, limit: int = 5, **others: str
-    ) -> list[Contact]:
-        r"""Contacts by name: "Sarah", or \S+.
-
-        Best first, and never '''three'''.
-        """
-        return [Contact(name=name)]
-
-    async def ask(self, question: str, *, inherited: Inherited) -> Contact:
-        """Who is meant.
-
-        Args:
-            question: what is asked, in words.
-            inherited: the conversation so far,
-                cut at the call.
-        """
-        return Contact(name=f"{question} {bool(inherited)}")
-
-    @delegates(context="cold")
-    async def compare(self, contacts: Sequence[Contact], *, history: Inherited) -> list[Row]:
-        """Compare contacts.
-
-        :param contacts: the contacts
-        :param history: what was said
-        """
-        return []
-
-
-class Outbox(Capability):
-    """Where mail is put."""
-
-    @repeatable
-    async def send(
-        self, to: Contact, price: Decimal = Decimal("1.5"), *, subject: Annotated[str, Field(description="One line.")]
-    ) -> None:
-        """Put a mail in the box."""
+from host.errors import CapabilityDefinitionError
+from tests.capability_faces import Contact, Contacts, Kind, Outbox
 
 
 def test_schemas_are_whole_json_schemas() -> None:

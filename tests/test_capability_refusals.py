@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
-from datetime import date
-from enum import Enum
+from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 import pytest
@@ -15,38 +13,7 @@ from host.capability import Capability, Table, delegates
 from host.context import Inherited
 from host.conversation import Conversation
 from host.errors import CapabilityDefinitionError, CapabilityError
-
-
-class Unit(Enum):
-    """A unit of temperature."""
-
-    CELSIUS = "C"
-    FAHRENHEIT = "F"
-
-
-@dataclass(frozen=True)
-class Forecast:
-    """What the weather will be."""
-
-    day: date
-    degrees: float
-    unit: Unit = Unit.CELSIUS
-    notes: list[str] = field(default_factory=list)
-
-
-class Weather(Capability):
-    """The weather service.
-
-    For the whole world.
-    """
-
-    async def today(self, city: str) -> str:
-        """Today's weather in a city."""
-        return f"sun in {city}"
-
-    async def explain(self, question: str, *, inherited: Inherited) -> str:
-        """Delegates: receives the conversation, unless the caller says context="cold"."""
-        return f"{question} {bool(inherited)}"
+from tests.capability_types import Forecast, Unit, Weather
 
 
 def refusal(define: Callable[[], object]) -> str:

@@ -48,6 +48,8 @@ def resume(
     with clear_errors(ours=True, about=file):
         stored = read_suspended(data)
     name, before = _note(file, stored)
+    if stored.resting is None:
+        raise BadInput(f"the session in {file} sleeps between two cells: there is nothing to go on with.")
     places = before.updated(Places(contacts=contacts, files=files, outbox=outbox))
     for what in ("contacts", "files"):
         place = getattr(before, what)
@@ -66,15 +68,13 @@ def resume(
         ):
             held = suspension.paths(capabilities) if suspension else frozenset()
             async with host.resume(data, held=held) as session:
-                if not session.waiting:
-                    raise BadInput(f"{file} holds a session between two cells: there is nothing to go on with.")
                 return await play(
                     session,
                     Script(name=name, source=""),
                     json=json_,
                     suspension=suspension,
                     note={"name": name, "places": places.to_plain()},
-                    resume=True,
+                    resting=stored.resting,
                 )
 
     sys.exit(run_to_end(main))

@@ -13,10 +13,11 @@ import trio
 
 from host.capability import Capability, declared
 from host.cli.inputs import BadInput, Script, clear_errors
-from host.cli.report import OK, as_json, exit_code, print_notices, print_outcome
+from host.cli.report import OK, as_json, exit_code, print_notices, print_outcome, print_rest
 from host.cli.screen import Screen
 from host.session import HostSession
 from sandbox import Outcome
+from sandbox.cell import Resting
 from sandbox.snapshot import MAGIC
 
 __all__ = ["Suspension", "play", "run_to_end"]
@@ -99,24 +100,37 @@ async def play(
     json: bool,
     suspension: Suspension | None,
     note: dict[str, object],
-    resume: bool = False,
+    resting: Resting | None = None,
 ) -> int:
-    """Run a script in a session (or go on with one), report it, and return the exit code.
+    """Run a script in a session (or go on with the one that rests), report it, and return the exit code.
 
     Ctrl-C is a cancellation here: the code may clean up for as long as its grace lasts, and KeyboardInterrupt follows.
     """
     screen = Screen()
-    on_output = None if json else screen.show
+    for stream, text in resting.output if resting else ():  # it was shown before the session slept
+        screen.shown[stream] += len(text.encode("utf-8", "surrogatepass"))
+    unread: list[BrokenPipeError] = []
     ended: list[Outcome] = []
+
+    def on_output(stream: str, text: str) -> None:
+        try:
+            screen.show(stream, text)
+        except BrokenPipeError as error:  # nobody reads any more: what for go on?
+            unread.append(error)
+            nursery.cancel_scope.cancel()
+
     async with trio.open_nursery() as nursery:
         nursery.start_soon(_cancel_at_interrupt, nursery.cancel_scope)
         if suspension is not None:
             nursery.start_soon(suspension.store, session, note)
-        if resume:
-            ended.append(await session.finish(on_output=on_output))
+        listening = None if json else on_output
+        if resting:
+            ended.append(await session.finish(on_output=listening))
         else:
-            ended.append(await session.run(script.source, name=script.shown, on_output=on_output))
+            ended.append(await session.run(script.source, name=script.shown, on_output=listening))
         nursery.cancel_scope.cancel()
+    if unread:
+        raise unread[0]
     if not ended:
         raise KeyboardInterrupt
     (outcome,) = ended
@@ -128,6 +142,7 @@ async def play(
     if json:
         print_notices(outcome, screen, of=script.name)
     else:
+        print_rest(outcome, screen, session.sandbox.settings.limits.output_bytes)
         print_outcome(outcome, screen)
     if suspension is not None and outcome.ok:
         screen.say(f"Note: it ended without waiting on {suspension.name}, so nothing was stored.", err=True)

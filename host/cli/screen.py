@@ -32,9 +32,11 @@ class Screen:
 
     def __init__(self) -> None:
         self._open: set[str] = set()
+        self.shown = {"stdout": 0, "stderr": 0}  # bytes of a script's output
 
     def show(self, stream: str, text: str) -> None:
         """A piece of a script's output."""
+        self.shown[stream] += len(text.encode("utf-8", "surrogatepass"))
         self._write(stream, text)
 
     def say(self, text: str, *, err: bool = False, color: str | None = None, bold: bool = False) -> None:
