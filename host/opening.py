@@ -91,7 +91,10 @@ class Host:
         It goes on on the image that it was suspended on, whatever the host's own is. Raises `SuspendedError` if that
         is not here, or if the bytes are damaged, not a session's, or call something that this host does not offer.
         """
-        stored = await trio.to_thread.run_sync(lambda: read_suspended(data, records=self._table.records))
+        most = self._limits.memory_bytes
+        stored = await trio.to_thread.run_sync(
+            lambda: read_suspended(data, records=self._table.records, max_memory=most)
+        )
         template = self._template
         if stored.memory.image != template.image:
             template = await template_of(stored.memory, None)
@@ -105,7 +108,9 @@ class Host:
         session = HostSession(self._table, Origin.from_plain(stored.note.get("origin")))
         if session.origin.token != stored.settings.token:
             raise SuspendedError("this suspended session is malformed (its token)")
-        session._sandbox = await Session.wake(template, stored, session._answer, held=frozenset(held))
+        session._sandbox = await Session.wake(
+            template, stored, session._answer, held=frozenset(held), limits=self._limits
+        )
         try:
             yield session
         finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Final, Literal
 
 __all__ = ["LimitWatch", "Limits", "Reason"]
@@ -49,6 +49,11 @@ class Limits:
                 raise ValueError(f"{field.name} is a positive number, not {value!r}")
         if self.memory_bytes > 1 << 32:
             raise ValueError("memory_bytes is at most 4 GiB")
+
+    def within(self, other: Limits) -> Limits:
+        """These limits, with time and memory no larger than the others'. For a session from elsewhere."""
+        names = ("cpu_seconds", "wall_seconds", "grace_seconds", "memory_bytes")
+        return replace(self, **{name: min(getattr(self, name), getattr(other, name)) for name in names})
 
     def for_guest(self) -> dict[str, int]:
         """Those that the guest checks itself, so that the agent reads about them at its own line."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
-from typing import Literal
+from typing import Final, Literal
 
 import trio
 
@@ -21,6 +21,8 @@ from .session import Session
 from .settings import Settings
 from .snapshot import Snapshot
 from .stored import Stored
+
+MAX_MEMORY: Final = 1 << 30  # bytes; a session that needs more is woken only by who asks for it
 
 __all__ = ["load_template", "open_sandbox", "read_suspended", "resume_sandbox"]
 
@@ -106,9 +108,9 @@ async def open_sandbox(
             await session.aclose()
 
 
-def read_suspended(data: bytes, *, records: Mapping[str, type] | None = None) -> Stored:
+def read_suspended(data: bytes, *, records: Mapping[str, type] | None = None, max_memory: int = MAX_MEMORY) -> Stored:
     """What a suspended session says of itself, without waking it. Raises `SuspendedError`."""
-    return Stored.unpack(data, records=records or {}, max_memory=1 << 32)
+    return Stored.unpack(data, records=records or {}, max_memory=max_memory)
 
 
 @asynccontextmanager
@@ -118,17 +120,20 @@ async def resume_sandbox(
     *,
     records: Mapping[str, type] | None = None,
     image: Image | str | None = None,
+    limits: Limits | None = None,
     held: Collection[str] = (),
 ) -> AsyncIterator[Session]:
     """A session that was put to sleep, possibly by another process. If it waits in the middle of a cell, `finish`
     goes on with it.
 
-    `image` is the one that it was suspended on, found by its content if it is left out. Raises `SuspendedError` if the
-    bytes are damaged, not a session's, or of another image.
+    `limits` bound its time and memory, whatever it was opened with. `image` is the one that it was suspended on,
+    found by its content if it is left out. Raises `SuspendedError` if the bytes are damaged, not a session's, or of
+    another image.
     """
-    stored = data if isinstance(data, Stored) else read_suspended(data, records=records)
+    most = limits.memory_bytes if limits else MAX_MEMORY
+    stored = data if isinstance(data, Stored) else read_suspended(data, records=records, max_memory=most)
     template = await template_of(stored.memory, image)
-    session = await Session.wake(template, stored, call or _no_calls, held=frozenset(held))
+    session = await Session.wake(template, stored, call or _no_calls, held=frozenset(held), limits=limits)
     try:
         yield session
     finally:

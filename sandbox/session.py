@@ -20,6 +20,7 @@ from .clock import Clock
 from .errors import SessionBusy, SessionClosed
 from .guest import Guest, Template
 from .interpreter import Frozen, Interpreter
+from .limits import Limits
 from .outcome import Outcome, OutputBuffer, State
 from .settings import Settings
 from .snapshot import Snapshot
@@ -246,10 +247,19 @@ class Session:
 
     @classmethod
     async def wake(
-        cls, template: Template, stored: Stored, answer: Answer, *, held: frozenset[str] = frozenset()
+        cls,
+        template: Template,
+        stored: Stored,
+        answer: Answer,
+        *,
+        held: frozenset[str] = frozenset(),
+        limits: Limits | None = None,
     ) -> Self:
-        """The session that was put to sleep."""
-        session = cls(template, stored.settings, answer, held=held)
+        """The session that was put to sleep. `limits` bound its time and memory, whatever it was opened with."""
+        settings = stored.settings
+        if limits is not None:
+            settings = replace(settings, limits=settings.limits.within(limits))
+        session = cls(template, settings, answer, held=held)
         session._clock = stored.settings.clock(stored.monotonic)
         session._randomness = stored.settings.randomness(stored.drawn)
         session._cells, session._notice = stored.cells, stored.notice

@@ -118,30 +118,29 @@ def unpack(data: bytes, *, max_memory: int) -> tuple[Snapshot, dict[str, object]
     try:
         length = int.from_bytes(body[:8], "little")
         header = msgpack.unpackb(body[8 : 8 + length], strict_map_key=True)
-        runs = tuple((int(at), int(size)) for at, size in header["runs"])
         snapshot = Snapshot(
             image=str(header["image"]),
             size=int(header["size"]),
             globals=tuple(int(value) for value in header["globals"]),
-            runs=runs,
-            pages=_inflate(body[8 + length :], sum(size for _, size in runs)),
+            runs=tuple((int(at), int(size)) for at, size in header["runs"]),
+            pages=b"",
         )
         state = header["state"]
-    except SuspendedError:
-        raise
     except Exception as error:
         raise SuspendedError(f"this suspended session is malformed ({type(error).__name__})") from error
     if not isinstance(state, dict):
         raise SuspendedError("this suspended session is malformed (its state)")
-    _validate(snapshot, max_memory)
-    return snapshot, state
+    _validate(snapshot, max_memory)  # before anything of that size is made
+    pages = _inflate(body[8 + length :], sum(size for _, size in snapshot.runs))
+    return replace(snapshot, pages=pages), state
 
 
 def _inflate(data: memoryview, size: int) -> bytes:
-    if not 0 <= size <= 1 << 32:
-        raise SuspendedError("this suspended session is malformed (its pages)")
     inflater = zlib.decompressobj()
-    pages = inflater.decompress(data, size) if size else b""
+    try:
+        pages = inflater.decompress(data, size) if size else b""
+    except zlib.error as error:
+        raise SuspendedError("this suspended session is malformed (its pages)") from error
     if len(pages) != size:
         raise SuspendedError("this suspended session is malformed (its pages)")
     return pages
