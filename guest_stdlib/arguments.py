@@ -46,7 +46,7 @@ _ASKED_FOR: Final = frozenset(
         "url",
     ]
 ) | {"placeholder", "query", "question", "recipient", "sender", "string", "subject", "text", "todo", "token", "value"}
-_MARKS: Final = re.compile(r"(?:YOUR|INSERT|REPLACE|ENTER)_[A-Z0-9_]+|TODO|FIXME|TBD|XXX|\.\.\.|\u2026|\?\?\?")
+_MARKS: Final = re.compile(r"(?:YOUR|INSERT|REPLACE|ENTER)_[A-Z0-9_]+|TODO|FIXME|TBD|\.\.\.|\u2026|\?\?\?")
 _CLOSE: Final = 0.66  # of 1, as difflib measures: `fnd` is near `find`, `conversation` is not near `question`
 _GAP_BEGINS: Final = frozenset("<YIRETFX.?\u2026")  # the first characters of all that the two patterns match
 _LONGEST_PLACEHOLDER: Final = 80

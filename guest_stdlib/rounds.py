@@ -8,6 +8,7 @@ other. When in doubt nothing is said: a hint that is wrong costs more than none.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -36,9 +37,12 @@ def sentences(tree: ast.Module, rounds: Mapping[str, int]) -> list[str]:
     """One sentence for each place. `rounds` counts, by path, the rounds that held a single call."""
     said = []
     left = dict(rounds)
+    written = Counter(_path(call) for call in _calls(tree.body))
     for place in sorted(_places(tree.body), key=lambda place: place.line):
-        known = [path for path in place.paths if path in left]
+        known = [path for path in dict.fromkeys(place.paths) if path in left]
+        elsewhere = sum(written[path] - place.paths.count(path) for path in known)
         ran = sum(left[path] for path in known) if known else sum(left.values()) if place.times is None else 0
+        ran -= elsewhere  # at least once each
         calls = ran if place.times is None else min(ran, place.times)
         if calls < FEWEST:
             continue

@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import Self, cast
 
 import trio
 
@@ -153,7 +153,7 @@ class HostSession:
 
     async def fork(self, *, inherited: Conversation | Inherited | None = None) -> HostSession:
         """An independent copy, also in the middle of a cell: the copy then makes the pending calls itself when it is
-        told to `finish`. It inherits what this session did, or `inherited`. Close the copy.
+        told to `finish`. It inherits what this session did, or `inherited`. Close the copy, or use `async with`.
         """
         origin = self.origin if inherited is None else replace(self.origin, inherited=as_inherited(inherited))
         copy = HostSession(self._table, origin)
@@ -167,6 +167,13 @@ class HostSession:
         `note` is plain data of the caller's, kept beside it; `sandbox.read_suspended(...).note` has it under "note".
         """
         return await self.sandbox.suspend(note={"origin": self.origin.to_plain(), "note": dict(note or {})})
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        with trio.CancelScope(shield=True):
+            await self.aclose()
 
     async def aclose(self) -> None:
         """Close the session."""

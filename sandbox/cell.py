@@ -140,6 +140,7 @@ class Cell:
         self._flights: dict[int, _Flight] = {}
         self._kept = {pending.call.call: pending.call for pending in resting.pending} if resting else {}
         self._settled: list[Return | Throw] = list(resting.settled) if resting else []
+        self._wake = (resting.wake or 0.0) if resting else 0.0  # as the guest said it, where `_wake_at` is trio's time
         self._wake_at = now + resting.wake if resting and resting.wake is not None else math.inf
         self._fresh: list[Call] = []
         self._queue: deque[_Flight] = deque()  # beyond `calls_at_once`
@@ -231,6 +232,7 @@ class Cell:
                     ending = event
                     self.rejected += event.rejected
                 case Rest():
+                    self._wake = event.wake or 0.0
                     self._wake_at = math.inf if event.wake is None else trio.current_time() + event.wake
         if self._fresh:
             self.rounds += 1
@@ -318,13 +320,13 @@ class Cell:
                 if self._wake_at == math.inf:
                     return self._limit("wall", STUCK)
                 if self._clock.jumps:
-                    self._clock.slept(self._wake_at - now)
+                    self._clock.slept(self._wake)
                     return []
             self._changed = trio.Event()
             with trio.CancelScope(deadline=min(self._deadline, self._wake_at)):
                 await self._changed.wait()
             if self._clock.jumps and trio.current_time() >= self._wake_at:
-                self._clock.slept(self._wake_at - now)
+                self._clock.slept(self._wake)
             if self.ending is not None:
                 return []
 

@@ -136,8 +136,8 @@ class Guest:
         self._context = self._store._context()
         if memory_bytes < template.smallest:
             raise EngineError(
-                f"a memory limit of {memory_bytes / 2**20:.0f} MiB is less than an interpreter with nothing takes "
-                f"({template.smallest / 2**20:.0f} MiB)"
+                f"a memory limit of {memory_bytes:,} bytes is less than an interpreter with nothing in it takes "
+                f"({template.smallest:,} bytes)"
             )
         exports = template.instantiate(self._store)
         memory = exports["memory"]

@@ -60,11 +60,19 @@ class OutputBuffer:
         self._streams = {"stdout": _Stream(limit), "stderr": _Stream(limit)}
         self.total = 0
 
-    def add(self, stream: str, text: str) -> None:
-        """Take one piece of output."""
+    def add(self, stream: str, text: str) -> str:
+        """Take one piece of output. Returns what of it is kept for certain, as the stream's head."""
         data = text.encode("utf-8", "surrogatepass")
         self.total += len(data)
-        self._streams[stream].add(data)
+        kept = self._streams[stream].add(data)
+        return text if kept == len(data) else data[:kept].decode("utf-8", "surrogatepass")
+
+    @property
+    def dropped(self) -> int:
+        """How many bytes are not kept."""
+        for stream in self._streams.values():
+            stream.trim()
+        return sum(stream.dropped for stream in self._streams.values())
 
     def text(self, stream: str) -> str:
         """What is kept of a stream, with a line in place of what is not."""
@@ -81,10 +89,11 @@ class _Stream:
         self._tail_limit = max(limit - self._head_limit, 1)
         self._head = bytearray()
         self._tail = bytearray()
-        self._dropped = 0
+        self.dropped = 0
 
-    def add(self, data: bytes) -> None:
+    def add(self, data: bytes) -> int:
         room = self._head_limit - len(self._head)
+        fits = b""
         if room > 0 and not self._tail:
             fits = data if len(data) <= room else data[: _boundary(data, room)]
             self._head += fits
@@ -93,18 +102,19 @@ class _Stream:
         if (
             len(self._tail) > 2 * self._tail_limit
         ):  # now and then, so that each byte is moved a constant number of times
-            self._trim()
+            self.trim()
+        return len(fits)
 
-    def _trim(self) -> None:
+    def trim(self) -> None:
         if (excess := len(self._tail) - self._tail_limit) > 0:
             cut = _boundary(self._tail, excess)
-            self._dropped += cut
+            self.dropped += cut
             del self._tail[:cut]
 
     def text(self) -> str:
-        self._trim()
+        self.trim()
         head, tail = (part.decode("utf-8", "surrogatepass") for part in (self._head, self._tail))
-        return f"{head}\n[... {self._dropped} bytes left out ...]\n{tail}" if self._dropped else head + tail
+        return f"{head}\n[... {self.dropped} bytes left out ...]\n{tail}" if self.dropped else head + tail
 
 
 def _boundary(data: bytes | bytearray, at: int) -> int:

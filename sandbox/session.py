@@ -179,7 +179,7 @@ class Session:
     async def fork(self, *, call: Answer | None = None) -> Session:
         """An independent copy with the same names, also while a cell waits on calls: then the copy makes those calls
         itself, once its `finish` is called. `call` answers the copy's calls in place of this session's callback.
-        Close the copy.
+        Close the copy, or use `async with`.
         """
         frozen, resting = await self._at_rest()
         copy = Session(self._template, self.settings, call or self._answer, rollback=self._rollback)
@@ -324,14 +324,10 @@ class Session:
         """Output arrives, in trio's thread but in no task: what `on_output` raises is kept for the task that runs the
         cell.
         """
-        self._output.add(stream, text)
-        if (
-            self._on_output is not None
-            and self._fault is None
-            and self._output.total <= self.settings.limits.output_bytes
-        ):
+        kept = self._output.add(stream, text)
+        if kept and self._on_output is not None and self._fault is None:
             try:
-                self._on_output(stream, text)
+                self._on_output(stream, kept)
             except BaseException as fault:
                 self._fault = fault
 
@@ -346,6 +342,13 @@ class Session:
         interpreter, self._interpreter = self._interpreter, None
         if interpreter is not None:
             interpreter.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        with trio.CancelScope(shield=True):
+            await self.aclose()
 
     async def aclose(self) -> None:
         """Close the session. A cell that still runs is a mistake of the caller's."""

@@ -33,12 +33,13 @@ def outcome_of(cell: Cell, ending: Ending, state: State, limits: Limits, *, wall
     )
     match ending:
         case Done() if watch.reason is None:
-            return replace(outcome, value=ending.value, notices=ending.notices)
+            return replace(outcome, value=ending.value, notices=(*ending.notices, *_cut(cell, limits)))
         case Done():  # the script swallowed the limit and ended within the grace
             failure = Failure(kind="limit", type="TimeLimit", message=watch.message)
             return replace(outcome, value=ending.value, error=failure, notices=ending.notices)
         case Failed():
-            return replace(outcome, error=ending.failure, notices=ending.notices)
+            notices = (*ending.notices, *_cut(cell, limits))
+            return replace(outcome, error=_with_limit(ending.failure, limits), notices=notices)
         case Stopped():
             cancelled = watch.reason == "cancelled"
             failure = Failure(
@@ -53,6 +54,21 @@ def outcome_of(cell: Cell, ending: Ending, state: State, limits: Limits, *, wall
             message = "the session was put to sleep in the middle of this cell"
             return replace(outcome, error=Failure(kind="cancelled", type="Suspended", message=message))
     return replace(outcome, error=failure, notices=_made(cell))
+
+
+def _with_limit(failure: Failure, limits: Limits) -> Failure:
+    """A MemoryError has no words of its own."""
+    if failure.kind == "limit" and failure.type == "MemoryError" and failure.hint is None:
+        return replace(failure, hint=f"The memory of this session is limited to {limits.memory_bytes / 2**20:.0f} MiB.")
+    return failure
+
+
+def _cut(cell: Cell, limits: Limits) -> tuple[str, ...]:
+    """Output that is not kept is not missing silently."""
+    if not (dropped := cell.output.dropped):
+        return ()
+    kept = f"of each stream, {limits.output_bytes:,} bytes are kept"
+    return (f"In the middle of the output, {dropped:,} bytes were left out: {kept}.",)
 
 
 def _made(cell: Cell) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,17 @@ class TestOutput:
             "    raise ValueError('no')\n"
             "ValueError: no\n"
         )
+
+    @pytest.mark.parametrize("lines", [5, 12, 30])
+    def test_of_long_output_the_middle_is_left_out_and_counted(self, command: Command, lines: int) -> None:
+        """The output limit is about a megabyte; nothing is shown twice, and nothing is missing without a word."""
+        shown = command.run(f"for n in range({lines}): print('å' + str(n % 10) * 99_998)").stdout
+        left_out = re.search(r"\[\.\.\. (\d+) bytes left out \.\.\.\]\n", shown)
+        count = int(left_out[1]) - len(left_out[0]) if left_out else 0
+        assert (left_out is not None) is (lines == 30)
+        assert len(shown.encode()) + count == lines * 100_001
+        assert shown.startswith("å" + "0" * 99_998 + "\n")
+        assert shown.endswith("å" + str((lines - 1) % 10) * 99_998 + "\n")
 
     def test_a_hint_and_notices_follow(self, command: Command) -> None:
         """They say what to write instead."""

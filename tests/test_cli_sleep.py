@@ -162,12 +162,16 @@ class TestResume:
         assert '  File "code.py", line 2, in <module>\n    1 / 0\n' in result.stderr
 
     def test_limits_go_on(self, command: Command) -> None:
-        """Those of the run that was put to sleep."""
+        """Those of the run that was put to sleep, unless others are given."""
         code = "await contacts.find('')\nwhile True: pass"
         command.run(code, *GIVEN, "--suspend-on", "contacts", "asleep", "--timeout", "0.2")
-        result = command("resume", "asleep")
-        assert result.exit_code == 3
-        assert "TimeLimit: the cell used more than 0.2 s of processor time" in result.stderr
+        for options, seconds in ([], 0.2), (["--timeout", "0.3"], 0.3):
+            result = command("resume", "asleep", *options)
+            assert result.exit_code == 3
+            assert f"TimeLimit: the cell used more than {seconds} s of processor time" in result.stderr
+        result = command("resume", "asleep", "--memory", "20MB")
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr.startswith("branchpoint: asleep: ")
 
     def test_places_that_moved_are_named_and_can_be_given(self, command: Command) -> None:
         """Nothing is done before all is there."""

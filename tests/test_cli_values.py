@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from guest_stdlib.channel import Member, Opaque, Record
+from guest_stdlib.results import Shortened
 from host.cli.values import jsonable, pretty
 
 
@@ -140,9 +141,8 @@ class TestPretty:
         )
 
 
-def shortened(kind: str, length: int, head: list[int] | str, handle: str) -> Record:
-    fields = {"type": kind, "length": length, "shown": len(head), "head": head, "handle": handle}
-    return Record(type_name="Shortened", fields=fields)
+def shortened(kind: str, length: int, head: list[int] | str, handle: str) -> Shortened:
+    return Shortened(type=kind, length=length, shown=len(head), head=head, handle=handle)
 
 
 class TestJson:

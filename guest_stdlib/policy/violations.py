@@ -55,6 +55,10 @@ class PolicyViolation(SyntaxError):
         return "\n".join(lines)
 
 
+# Tracebacks show them by their bare names: the modules are no concern of who reads them.
+PolicyViolation.__module__ = "builtins"
+
+
 class PolicyRefusal(Exception):
     """An operation that the policy does not allow, refused while the code runs. Write what the message says instead.
 
@@ -62,3 +66,6 @@ class PolicyRefusal(Exception):
     """
 
     failure_kind: Final = "policy"
+
+
+PolicyRefusal.__module__ = "builtins"

@@ -18,6 +18,7 @@ import hmac
 import inspect
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping
+from functools import partial
 from typing import Any, Final, cast
 
 from guest_stdlib import shapes
@@ -80,7 +81,7 @@ class Dispatch:
 
         The snapshot of the conversation is taken when this is called, not when it is awaited.
         """
-        return self._crossing(call.path, self.invoke(call))
+        return self._crossing(call.path, self._made(lambda: self._prepare(call)))
 
     @inspect.markcoroutinefunction
     def invoke(self, call: Call) -> Coroutine[Any, Any, object]:
@@ -89,7 +90,7 @@ class Dispatch:
         Rejections: AttributeError (no such tool), TypeError (arguments, or a choice that the tool has not),
         PermissionError (the token). LookupError says that a fork was asked for in a run that has no conversation.
         """
-        return self._made(lambda: self._prepare(call))
+        return self._made(lambda: self._prepare(call))()
 
     @inspect.markcoroutinefunction
     def invoke_tool(self, name: str, arguments: Mapping[str, object]) -> Coroutine[Any, Any, object]:
@@ -97,30 +98,36 @@ class Dispatch:
 
         It needs no token, since a loop on the host makes it. Otherwise as `invoke`.
         """
-        return self._made(lambda: self._prepare_tool(name, arguments))
+        return self._made(lambda: self._prepare_tool(name, arguments))()
 
     def failure(self, error: Exception) -> Failure:
         """What agent code, or a model, is told of an exception that a call raised."""
         return failure_of(error, tuple(self.table.errors.values()))
 
-    async def _crossing(self, path: str, made: Coroutine[Any, Any, object]) -> object:
+    async def _crossing(self, path: str, make: Callable[[], Coroutine[Any, Any, object]]) -> object:
         try:
-            return await made
+            return await make()
         except Exception as error:
             failure = self.failure(error)
             if failure.type == "CapabilityError" and not isinstance(error, CapabilityError):
                 _LOG.warning("%s failed with an exception that it does not declare", path, exc_info=error)
             raise Crossed(failure) from error
 
-    def _made(self, prepare: Callable[[], Callable[[], Coroutine[Any, Any, object]]]) -> Coroutine[Any, Any, object]:
-        """Prepare now, so that the conversation is cut now; call when awaited, and raise then what is to be raised."""
+    def _made(
+        self, prepare: Callable[[], Callable[[], Coroutine[Any, Any, object]]]
+    ) -> Callable[[], Coroutine[Any, Any, object]]:
+        """Prepare now, so that the conversation is cut now, and give what makes the call, or raises what is to be
+        raised.
+
+        A call that is given up before it is made leaves no coroutine behind.
+        """
         try:
-            return prepare()()
+            return prepare()
         except _Rejected as rejected:
             self.rejected += 1
-            return _raising(rejected.error)
+            return partial(_raising, rejected.error)
         except Exception as error:
-            return _raising(error)
+            return partial(_raising, error)
 
     def _prepare(self, call: Call) -> Callable[[], Coroutine[Any, Any, object]]:
         path: object = call.path

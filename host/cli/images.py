@@ -43,7 +43,7 @@ def build(packages: tuple[str, ...], name: str | None) -> None:
     chosen = name or (_bare(packages[0]) if packages else DEFAULT)
     if packages and chosen == DEFAULT:
         raise BadInput(f"the image {DEFAULT!r} has no packages of its own: give another --name.")
-    with clear_errors(), image_progress() as progress:
+    with clear_errors(), image_progress(f"Building the image {chosen}") as progress:
         built = images.build(chosen, packages, progress=progress) if packages else images.ensure(progress=progress)
     click.echo(f"{built.name}: {_contents(built)}")
     click.echo(f"Use it with: branchpoint run --image {built.name} CODE.py", err=True)
@@ -132,6 +132,6 @@ def export(name: str, file: Path) -> None:
 @click.option("--name", metavar="NAME", help="What it is called here [default: as it was exported].")
 def import_(file: Path, name: str | None) -> None:
     """Take in an image from FILE. Its machine code is made anew here: none from elsewhere is ever run."""
-    with clear_errors(), image_progress() as progress:
+    with clear_errors(), image_progress("Taking in the image") as progress:
         taken = images.import_image(file, name=name, progress=progress)
     click.echo(f"{taken.name}: {_contents(taken)}")

@@ -232,44 +232,37 @@ class _Size(click.ParamType[int]):
         return size
 
 
-_LIMITS: Final = (
-    click.option(
-        "--timeout",
-        metavar="SECONDS",
-        type=_Seconds(),
-        default=f"{Limits().cpu_seconds:g}",
-        show_default=True,
-        help="Processor time for each file; waiting for answers does not count.",
-    ),
-    click.option(
-        "--wall",
-        metavar="SECONDS",
-        type=_Seconds(),
-        default=f"{Limits().wall_seconds:g}",
-        show_default=True,
-        help="Time that may pass for each file, waiting included.",
-    ),
-    click.option(
-        "--memory",
-        metavar="SIZE",
-        type=_Size(),
-        default="256MiB",
-        show_default=True,
-        help="The interpreter's whole memory; an empty one has about 50 MiB.",
-    ),
-)
+def limit_options[F: Callable[..., object]](defaults: Limits | None) -> Callable[[F], F]:
+    """The options that bound a run; without defaults, those that are not given are None."""
+    given = {} if defaults is None else {"timeout": defaults.cpu_seconds, "wall": defaults.wall_seconds}
+    memory = "" if defaults is None else f"{defaults.memory_bytes >> 20}MiB"
+    kept = " [default: as before]" if defaults is None else ""
+
+    def decorate(command: F) -> F:
+        options = (
+            ("timeout", "SECONDS", _Seconds(), "Processor time for each file; waiting for answers does not count."),
+            ("wall", "SECONDS", _Seconds(), "Time that may pass for each file, waiting included."),
+            ("memory", "SIZE", _Size(), "The interpreter's whole memory; an empty one has about 50 MiB."),
+        )
+        for name, metavar, kind, help_ in reversed(options):
+            default = memory if name == "memory" else f"{given[name]:g}" if name in given else ""
+            command = click.option(
+                f"--{name}",
+                metavar=metavar,
+                type=kind,
+                default=default or None,
+                show_default=bool(default),
+                help=help_ + kept,
+            )(command)
+        return command
+
+    return decorate
 
 
-def limit_options[F: Callable[..., object]](command: F) -> F:
-    """The options that bound a run."""
-    for option in reversed(_LIMITS):
-        command = option(command)
-    return command
-
-
-def limits_from(timeout: float, wall: float, memory: int) -> Limits:
-    """Those options as `Limits`."""
-    return Limits(cpu_seconds=timeout, wall_seconds=wall, memory_bytes=memory)
+def limits_from(timeout: float | None, wall: float | None, memory: int | None, before: Limits | None = None) -> Limits:
+    """Those options as `Limits`; what is not given stays as it was before."""
+    given = {"cpu_seconds": timeout, "wall_seconds": wall, "memory_bytes": memory}
+    return replace(before or Limits(), **{name: value for name, value in given.items() if value is not None})
 
 
 def find_image(name: str = DEFAULT) -> Image:

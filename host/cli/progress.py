@@ -48,10 +48,10 @@ def _bar() -> Progress:
 
 
 @contextmanager
-def image_progress() -> Iterator[Callable[[str, float], None]]:
+def image_progress(what: str = "Building the sandbox image (once)") -> Iterator[Callable[[str, float], None]]:
     """A callback (stage, fraction done)."""
     with ExitStack() as ending:
-        bar = _Bar("Building the sandbox image (once)", ending)
+        bar = _Bar(what, ending)
         yield lambda stage, fraction: bar.show(fraction, 1.0, stage)
 
 

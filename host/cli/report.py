@@ -71,7 +71,9 @@ def print_outcome(outcome: Outcome, screen: Screen) -> None:
 
 
 def print_rest(outcome: Outcome, screen: Screen, limit: int) -> None:
-    """What a script wrote beyond the output limit: it was not shown while it ran. Its end is, and how much is missing."""
+    """What a script wrote beyond the output limit, which was not shown while it ran: the end of it, and how much is
+    missing before that.
+    """
     if outcome.usage.output_bytes <= limit:
         return
     for stream, text in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):

@@ -8,12 +8,22 @@ from typing import Final
 
 import click
 
-from host.cli.inputs import BadInput, Places, Script, capability_options, clear_errors, opened
+from host.cli.inputs import (
+    BadInput,
+    Places,
+    Script,
+    capability_options,
+    clear_errors,
+    limit_options,
+    limits_from,
+    opened,
+)
 from host.cli.progress import image_progress
 from host.cli.running import Suspension, play, run_to_end
 from host.opening import open_host
 from sandbox import read_suspended
 from sandbox.image import find
+from sandbox.opening import MAX_MEMORY
 from sandbox.stored import Stored
 
 __all__ = ["resume"]
@@ -24,6 +34,7 @@ _OPTIONS: Final = {"contacts": "--contacts FILE.vcf", "files": "--files DIR", "o
 @click.command(short_help="Go on with a session that was put to sleep.")
 @click.argument("file", type=click.Path(path_type=Path), metavar="FILE")
 @capability_options
+@limit_options(None)
 @click.option(
     "--suspend-on", nargs=2, metavar="NAME FILE", help="Put it to sleep again, the next time that it waits on NAME."
 )
@@ -33,20 +44,24 @@ def resume(
     contacts: Path | None,
     files: Path | None,
     outbox: Path | None,
+    timeout: float | None,
+    wall: float | None,
+    memory: int | None,
     suspend_on: tuple[str, str] | None,
     json_: bool,
 ) -> None:
     """Go on with the session in FILE, which `run --suspend-on` stored: in the very await in which it fell asleep.
 
-    The capabilities are made from the same places as then, unless others are given here. The file stays as it is: a
-    session can be gone on with more than once, each time from the same moment.
+    The capabilities are made from the same places as then, and it is bound by the same limits, unless others are given
+    here. The file stays as it is: a session can be gone on with more than once, each time from the same moment.
     """
     try:
         data = file.read_bytes()
     except OSError as error:
         raise BadInput(f"{file} cannot be read: {error.strerror}.") from None
     with clear_errors(ours=True, about=file):
-        stored = read_suspended(data)
+        stored = read_suspended(data, max_memory=memory or MAX_MEMORY)
+    limits = limits_from(timeout, wall, memory, before=stored.settings.limits)
     name, before = _note(file, stored)
     if stored.resting is None:
         raise BadInput(f"the session in {file} sleeps between two cells: there is nothing to go on with.")
@@ -64,7 +79,7 @@ def resume(
             image = find(stored.memory.image, progress=progress)
         async with (
             opened(places) as capabilities,
-            open_host(capabilities=capabilities, image=image, limits=stored.settings.limits) as host,
+            open_host(capabilities=capabilities, image=image, limits=limits) as host,
         ):
             held = suspension.paths(capabilities) if suspension else frozenset()
             async with host.resume(data, held=held) as session:

@@ -22,6 +22,7 @@ from host.cli.inputs import (
 from host.cli.running import Suspension, play, run_to_end
 from host.cli.screen import Screen
 from host.opening import open_host
+from sandbox import Limits
 from sandbox.image import DEFAULT
 
 __all__ = ["run"]
@@ -54,7 +55,7 @@ __all__ = ["run"]
     show_default=True,
     help="Full Python, or the part that RestrictedPython allows.",
 )
-@limit_options
+@limit_options(Limits())
 @click.option(
     "--seed",
     metavar="N",

@@ -16,6 +16,7 @@ from typing import Final
 from uuid import UUID
 
 from guest_stdlib.channel import Member, Opaque, Record
+from guest_stdlib.results import Shortened
 
 __all__ = ["jsonable", "pretty"]
 
@@ -23,7 +24,6 @@ LINES: Final = 100
 CHARACTERS: Final = 4_000  # of one text
 DIGITS: Final = 4_000  # of one number; CPython itself refuses to write more than 4,300
 _STEP: Final = 4
-_SHORTENED: Final = {"type", "length", "shown", "head", "handle"}  # the fields of what the guest sends in place of more
 
 
 def pretty(value: object, *, width: int, lines: int = LINES) -> str:
@@ -115,11 +115,9 @@ def _leaf(value: object) -> str:
             return text
         case Member(type_name=name, name=member):
             return f"{name}.{member}"
-        case Record(
-            type_name="Shortened", fields={"type": "str" | "bytes" as kind, "head": str() | bytes() as head, **rest}
-        ):
-            unit = "characters" if kind == "str" else "bytes"
-            return f"{head!r}... {_number(rest, 'length') - len(head):,} more {unit}: {rest.get('handle')}"
+        case Shortened(head=str() | bytes() as head):
+            unit = "characters" if isinstance(head, str) else "bytes"
+            return f"{head!r}... {value.length - len(head):,} more {unit}: {value.handle}"
     try:
         return repr(value)
     except ValueError:  # a number of too many digits within something else
@@ -132,16 +130,11 @@ def _digits(value: int) -> int:
 
 def _parts(value: object) -> _Parts | None:
     match value:
-        case Record(type_name="Shortened", fields=fields) if fields.keys() == _SHORTENED:
-            head = fields["head"]
-            if isinstance(head, str | bytes):
-                return None
-            inner = _parts(head)
-            if inner is None:
-                return _fields("Shortened", fields)
-            if (left := _number(fields, "length") - _number(fields, "shown")) > 0:
-                return dataclasses.replace(inner, more=f"... {left:,} more: {fields['handle']}")
-            return inner
+        case Shortened(head=str() | bytes()):
+            return None
+        case Shortened(head=head) if inner := _parts(head):
+            left = value.length - value.shown
+            return dataclasses.replace(inner, more=f"... {left:,} more: {value.handle}") if left else inner
         case Record(type_name=name, fields=fields):
             return _fields(name, fields)
         case Opaque() | Member():
@@ -171,11 +164,6 @@ def _fields(name: str, fields: Mapping[str, object]) -> _Parts:
 
 def _unnamed(values: Iterable[object]) -> Iterator[tuple[str, object]]:
     return (("", value) for value in values)
-
-
-def _number(fields: Mapping[str, object], name: str) -> int:
-    value = fields.get(name)
-    return value if isinstance(value, int) else 0
 
 
 # JSON

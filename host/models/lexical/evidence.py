@@ -1,31 +1,26 @@
 """How much a conversation speaks for each of several records that a request leaves open.
 
-The words that tell a record from the others are looked for in the history. An occurrence counts by
+The words that tell a record from the others are looked for in the history. One occurrence counts by
 
-- the word: how strongly it stands for the record (see `records`), and how few of the others it stands for as well;
-- nearness: whether what was asked for is spoken of in the same clause, sentence or saying, in the saying before, or
-  elsewhere;
-- the matter: how much the sentence is about what the conversation is about at its end, where the request came from, or
-  about the other words of the request;
-- who speaks, how long ago, and whether someone is said to want or need something;
-- whether it is denied ("not the blue one"), and whether the saying takes back what was said before.
+- how strongly the word stands for the record, and for how few of the others it stands as well;
+- how much the clause is in focus (see `focus`);
+- who speaks, whether it is asked or said, and whether what is said is over and done with;
+- whether someone wants something there, if the conversation ends with someone being given something;
+- whether the saying takes back what was said before it, or was itself taken back since.
 
-A record's evidence is its best clause, a little of its second, and less of its third: what is mentioned more often is
-not therefore meant. Denials are taken off. The result is between 0 and 1.
+A word counts by its best occurrence, so it does not matter how often something is mentioned; an occurrence that
+denies the word is taken off. A record's evidence is that of its best word, and less and less of each further one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
 from host.models.lexical.focus import focus
 from host.models.lexical.history import History, Place
 from host.models.lexical.weights import Weights
 
 __all__ = ["Evidence"]
-
-_BESIDE: Final = 3  # words
 
 
 class Evidence:
@@ -35,82 +30,78 @@ class Evidence:
 
     def __init__(self, history: History, heads: Sequence[str], asides: Sequence[str], weights: Weights) -> None:
         self._history = history
-        self._w = weights
-        self._positions: dict[int, list[int]] = {}  # clause: where heads stand in it
-        for head in heads:
-            for place in history.places(head):
-                self._positions.setdefault(place.clause, []).append(place.position)
-        self._sayings = {history.clauses[clause].saying for clause in self._positions}
-        in_history = frozenset(word for head in heads for word in history.related(head))
-        self._focus = focus(history, in_history, asides, weights)
+        self._weights = weights
+        named = frozenset(word for head in heads for word in history.related(head))
+        self._sayings = {history.clauses[clause].saying for word in named for clause in history.clauses_with(word)}
+        self._focus = focus(history, named, asides, weights)
 
     @property
     def spoken_of(self) -> bool:
         """Whether the history says anything about what was asked for."""
-        return bool(self._positions)
+        return bool(self._sayings)
 
     def weigh(self, telling: Sequence[Mapping[str, float]]) -> list[float]:
         """The evidence for each record, given the words that tell it from the others, with their weights."""
         places = [{word: self._history.places(word) for word in words} for words in telling]
-        sayings = {
-            self._history.clauses[place.clause].saying for each in places for found in each.values() for place in found
-        }
-        relevant = sorted(self._sayings | sayings)
-        age = {saying: len(relevant) - 1 - at for at, saying in enumerate(relevant)}
-        correction = max((at for at in relevant if self._corrects(at)), default=-1)
-        worth: dict[int, float] = {}
-        totals: list[float] = []
-        for words, found in zip(telling, places, strict=True):
-            values: list[float] = []
-            introduced = 0.0
-            for word, weight in words.items():
-                said = denied = 0.0
-                for place in found[word]:
-                    if place.clause not in worth:
-                        worth[place.clause] = self._worth(place.clause, age, correction)
-                    value = worth[place.clause] * place.sureness
-                    beside = self._beside(place)
-                    if self._denied(place):
-                        denied = max(denied, value)
-                    else:
-                        said = max(said, value * (1.0 if beside else self._w.apart))
-                        introduced = max(introduced, weight * place.sureness) if beside else introduced
-                values.append(weight * max(0.0, said - self._w.denial * denied))
-            values.sort(reverse=True)
-            total = sum(value * self._w.further**rank for rank, value in enumerate(values))
-            known = self._w.unknown + (1 - self._w.unknown) * introduced if self._positions else 1.0
-            totals.append(total * known)
-        return totals
+        clauses = {place.clause for words in places for found in words.values() for place in found}
+        taken_back = self._taken_back({self._history.clauses[clause].saying for clause in clauses})
+        worth = {clause: self._worth(clause, taken_back) for clause in clauses}
+        return [
+            self._total([weight * self._counts(found[word], worth) for word, weight in words.items()])
+            for words, found in zip(telling, places, strict=True)
+        ]
 
-    def _worth(self, number: int, age: Mapping[int, int], correction: int) -> float:
-        """What it counts that something is said in a clause."""
-        w = self._w
+    def _total(self, values: list[float]) -> float:
+        values.sort(reverse=True)
+        return sum(value * self._weights.further**rank for rank, value in enumerate(values))
+
+    def _counts(self, places: Sequence[Place], worth: Mapping[int, float]) -> float:
+        """What a word's occurrences count: the best, less the best that denies it."""
+        said = denied = 0.0
+        for place in places:
+            value = worth[place.clause] * place.sureness
+            if self._denied(place):
+                denied = max(denied, value)
+            else:
+                said = max(said, value)
+        return max(0.0, said - self._weights.denial * denied)
+
+    def _worth(self, number: int, taken_back: int) -> float:
+        """What it counts that something is said in a clause. What was said before the saying `taken_back` counts
+        less.
+        """
         clause = self._history.clauses[number]
         saying = self._history.sayings[clause.saying]
-        bound = self._focus[number]
-        value = saying.weight * bound * (w.question if saying.asks else 1.0) * (w.done if clause.done else 1.0)
-        value *= w.oldest + (1 - w.oldest) * w.ageing ** age[clause.saying]
-        value *= 1 + w.wish if clause.wish and self._history.gives else 1.0
+        value = saying.weight * self._focus[number]
+        if saying.asks:
+            value *= self._weights.question
+        if clause.done:
+            value *= self._weights.done
+        if clause.wish and self._history.gives:
+            value *= 1 + self._weights.wish
         if saying.corrects:
-            return value * w.corrects
-        return value * (w.taken_back if clause.saying < correction else 1.0)
-
-    def _beside(self, place: Place) -> bool:
-        """Whether a word stands right beside what was asked for."""
-        heads = self._positions.get(place.clause, ())
-        return any(abs(head - place.position) <= _BESIDE for head in heads)
+            value *= self._weights.corrects
+        elif clause.saying < taken_back:
+            value *= self._weights.taken_back
+        return value
 
     def _denied(self, place: Place) -> bool:
-        return place.position in self._history.clauses[place.clause].denied or self._refused(place.clause)
-
-    def _refused(self, clause: int) -> bool:
-        """Whether a clause is in a question that was answered with no."""
-        number = self._history.clauses[clause].saying
+        """Whether an occurrence says that this is not meant: by the words around it, or by a no to the question it is
+        in.
+        """
+        clause = self._history.clauses[place.clause]
+        if place.position in clause.denied:
+            return True
         sayings = self._history.sayings
-        return sayings[number].asks and number + 1 < len(sayings) and sayings[number + 1].refuses
+        after = clause.saying + 1
+        return sayings[clause.saying].asks and after < len(sayings) and sayings[after].refuses
+
+    def _taken_back(self, sayings: set[int]) -> int:
+        """The last saying, among these and those that speak of what was asked for, that takes something back about
+        it.
+        """
+        return max((saying for saying in sayings | self._sayings if self._corrects(saying)), default=-1)
 
     def _corrects(self, saying: int) -> bool:
-        """Whether a saying takes back something about what was asked for."""
-        return self._history.sayings[saying].corrects and (
-            not self._sayings or saying in self._sayings or saying - 1 in self._sayings
-        )
+        about = not self._sayings or saying in self._sayings or saying - 1 in self._sayings
+        return about and self._history.sayings[saying].corrects

@@ -102,11 +102,12 @@ POINTING: Final = frozenset({
     *("es", "ihn", "ihm", "ihr", "sie", "ihnen", "dies", "diese", "diesen", "dieses", "damit", "davon", "darum"),
     *("lui", "leur", "elle", "celui", "celle", "ceux", "celles", "ca", "cela", "ceci"),
 })  # fmt: skip
-# Someone wants a thing, or is to be given it.
+# Someone wants a thing, or is to be given it: someone else than those who speak with each other.
 WISH: Final = re.compile(
     r"""
+    (?<!\bi\ )(?<!\bwe\ )(?<!\byou\ )(?<!\bich\ )(?<!\bwir\ )(?<!\bdu\ )(?<!\bje\ )(?<!\bnous\ )(?<!\bd\ )
     \b(?:ask(?:s|ed|ing)?\ (?:\w+\ ){0,2}for | request(?:s|ed|ing)? | want(?:s|ed)? | need(?:s|ed)? | order(?:s|ed)?
-    | wait(?:s|ed|ing)?\ (?:for|on) | expect(?:s|ed|ing)? | would\ like | should\ (?:get|have|receive) | goes?\ to
+    | wait(?:s|ed|ing)?\ (?:for|on) | expect(?:s|ed|ing)? | would\ (?:also\ )?like | should\ (?:get|have|receive) | goes?\ to
     | bat | bittet | gebeten | braucht | brauchte | wollte | mochte | wartet\ auf | wunscht | benotigt | angefordert
     | bestellt | demandee?s? | veut | voulait | attend | souhaite | besoin)\b
     """,
@@ -127,24 +128,20 @@ ASKING: Final = frozenset(
 # Words of dealings, time and courtesy: that two sayings share one of these does not make them speak of one matter.
 COMMON: Final = ASKING | frozenset(
     """
-    mail mails mailed mailing email emails message messages call calls called calling phone phoned rang ring answer
-    answers answered reply write read reads reading put puts add adds added show shows showed shown share shares
-    forward attach attached print prints printed deliver delivered bring brings brought order orders ordered check
-    checks checked file files filed remind confirm confirmed start starts started begin begins begun stop wait waits
-    waiting work works worked working talk meet meeting meetings help helps helped start plan plans planned finish
-    finished ready done complete completed final open opened close closed leave leaves left move moved keep change
-    changed changes day days week weeks month months year years hour hours minute minutes today tomorrow yesterday
-    tonight morning noon afternoon evening night monday tuesday wednesday thursday friday saturday sunday january
-    february march april june july august september october november december time times number numbers part parts lot
-    bit kind good great fine lovely nice perfect wonderful sure right wrong true well better best bad new old first
-    second third next long short big small large little early late soon hello hi morning dear thank thanks welcome
-    sorry please yes people person everybody somebody idea matter question problem news name names list half two three
-    four five six seven eight nine ten eleven twelve brief nachricht anruf anrufen rufen antwort antworten lesen legen
-    zeigen drucken bringen bestellen prufen fertig heute morgen gestern abend woche wochen monat jahr montag dienstag
-    mittwoch donnerstag freitag samstag sonntag uhr zeit gut prima schon danke gerne neu alt gross klein zwei drei
-    vier funf message appeler appel lire mettre montrer imprimer commander finir fini pret aujourd hui demain hier
-    matin soir semaine mois annee lundi mardi mercredi jeudi vendredi samedi dimanche heure temps bon bonne bien merci
-    nouveau nouvelle vieux grand petit deux trois quatre cinq
+    mail mails mailed mailing email emails called calling phone phoned rang ring write read reads reading put puts
+    add adds added show shows showed shown forward deliver delivered bring brings brought check checks checked
+    remind confirm confirmed start starts started begin begins begun stop wait waits waiting talk meet help helps
+    helped finish finished ready done leave keep day days week weeks month months year years hour hours minute
+    minutes today tomorrow yesterday tonight morning noon afternoon evening night monday tuesday wednesday thursday
+    friday saturday sunday january february march april june july august september october november december time
+    times good great fine lovely nice perfect wonderful sure right wrong true well better best bad new old first
+    second third next long short big small large little early late soon hello hi dear thank thanks welcome sorry
+    please yes everybody somebody two three four five six seven eight nine ten eleven twelve anrufen rufen antwort
+    antworten lesen legen zeigen drucken bringen bestellen prufen fertig heute morgen gestern abend woche wochen
+    monat jahr montag dienstag mittwoch donnerstag freitag samstag sonntag uhr zeit gut prima schon danke gerne neu
+    alt gross klein zwei drei vier funf appeler appel lire mettre montrer imprimer commander finir fini pret aujourd
+    hui demain hier matin soir semaine mois annee lundi mardi mercredi jeudi vendredi samedi dimanche heure temps
+    bon bonne bien merci nouveau nouvelle vieux grand petit deux trois quatre cinq
     """.split()
 )
 # What follows is what a thing says, and not what it is called.
