@@ -98,7 +98,9 @@ def nearest(name: str, known: Iterable[str], *, count: int = 1) -> list[str]:
     if close := difflib.get_close_matches(lower, by_lower, n=count, cutoff=_CLOSE):
         return [by_lower[each] for each in close]
     # `search_files` for `files`, `mail` for `email`
-    return [by_lower[each] for each in by_lower if len(each) > 2 and (each in lower or lower in each)][:count]
+    return [by_lower[each] for each in by_lower if min(len(each), len(lower)) > 2 and (each in lower or lower in each)][
+        :count
+    ]
 
 
 class Arguments:

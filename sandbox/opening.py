@@ -27,14 +27,23 @@ MAX_MEMORY: Final = 1 << 30  # bytes; a session that needs more is woken only by
 __all__ = ["load_template", "open_sandbox", "read_suspended", "resume_sandbox"]
 
 
+_default: list[Template] = []  # looked up once per process: making sure that it is current takes ten milliseconds
+
+
 async def load_template(chosen: Image | str = "default") -> Template:
     """The loaded image, built first if it is the default one and there is none yet (half a minute)."""
+
+    if chosen == image.DEFAULT and _default:
+        return _default[0]
 
     def load() -> Template:
         found = image.ensure(chosen) if isinstance(chosen, str) else chosen
         return guest.load(found.compiled, found.content_hash)
 
-    return await trio.to_thread.run_sync(load)
+    template = await trio.to_thread.run_sync(load)
+    if chosen == image.DEFAULT:
+        _default[:] = [template]
+    return template
 
 
 async def template_of(memory: Snapshot, chosen: Image | str | None) -> Template:

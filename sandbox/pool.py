@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 import trio
 
 __all__ = ["Closable", "Spares"]
+
+PAUSE: Final = 0.05  # seconds, so that starting the next spare does not slow the first steps of the one just taken
 
 
 class Closable(Protocol):
@@ -43,6 +45,7 @@ class Spares[Spare: Closable]:
                     self._made.set()
                 self._taken = trio.Event()
                 await self._taken.wait()
+                await trio.sleep(PAUSE)
         finally:
             with trio.CancelScope(shield=True):
                 while self._ready:

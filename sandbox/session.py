@@ -134,6 +134,8 @@ class Session:
                     state = await self._put_back(cell)
             elif isinstance(cell.ending, Suspended):
                 self._release()
+            else:
+                self._checkpoint = None  # half a megabyte that nobody needs between cells
         await trio.lowlevel.checkpoint_if_cancelled()
         if self._fault is not None:
             raise self._fault

@@ -84,7 +84,7 @@ BAD = {
     ),
     "unknown image": (["good.py", "--image", "nosuch"], "There is no image 'nosuch'. There are: default"),
     "a path as image": (["good.py", "--image", "../x"], "There is no image '../x'. There are: default"),
-    "too little memory": (["good.py", "--memory", "10MB"], "a memory limit of 10 MiB is less than an interpreter"),
+    "too little memory": (["good.py", "--memory", "10MB"], "a memory limit of 10,000,000 bytes is less than an interpreter"),
     "a session's folder that is none": (
         ["good.py", "--contacts", "good.vcf", "--suspend-on", "contacts", "no/s"],
         "no/s cannot be written: its folder does not exist.",

@@ -236,7 +236,7 @@ def limit_options[F: Callable[..., object]](defaults: Limits | None) -> Callable
     """The options that bound a run; without defaults, those that are not given are None."""
     given = {} if defaults is None else {"timeout": defaults.cpu_seconds, "wall": defaults.wall_seconds}
     memory = "" if defaults is None else f"{defaults.memory_bytes >> 20}MiB"
-    kept = " [default: as before]" if defaults is None else ""
+    kept = "  [default: as before, which is the most]" if defaults is None else ""
 
     def decorate(command: F) -> F:
         options = (
@@ -261,8 +261,13 @@ def limit_options[F: Callable[..., object]](defaults: Limits | None) -> Callable
 
 def limits_from(timeout: float | None, wall: float | None, memory: int | None, before: Limits | None = None) -> Limits:
     """Those options as `Limits`; what is not given stays as it was before."""
-    given = {"cpu_seconds": timeout, "wall_seconds": wall, "memory_bytes": memory}
-    return replace(before or Limits(), **{name: value for name, value in given.items() if value is not None})
+    limits = before or Limits()
+    return replace(
+        limits,
+        cpu_seconds=timeout or limits.cpu_seconds,
+        wall_seconds=wall or limits.wall_seconds,
+        memory_bytes=memory or limits.memory_bytes,
+    )
 
 
 def find_image(name: str = DEFAULT) -> Image:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import sys
 from collections.abc import Iterable
@@ -13,7 +12,6 @@ from guest_stdlib.channel import Failure
 from host.cli.screen import Screen
 from host.cli.values import jsonable, pretty
 from sandbox import Outcome
-from sandbox.outcome import HEAD
 
 __all__ = [
     "CRASH",
@@ -33,8 +31,6 @@ _CODES: Final = {"script": FAILED, "policy": FAILED, "cancelled": FAILED, "limit
 _ERROR: Final = ("kind", "type", "message", "traceback", "line", "column", "hint")
 _USAGE: Final = ("cpu_ms", "wall_ms", "calls", "rejected_calls", "memory_bytes", "output_bytes")
 _PIPE_WIDTH: Final = 100
-_LEFT_OUT: Final = re.compile(rb"\n\[\.\.\. (\d+) bytes left out \.\.\.\]\n")
-_LONGEST_CHARACTER: Final = 4
 
 
 def exit_code(outcomes: Iterable[Outcome]) -> int:
@@ -70,23 +66,11 @@ def print_outcome(outcome: Outcome, screen: Screen) -> None:
     print_notices(outcome, screen)
 
 
-def print_rest(outcome: Outcome, screen: Screen, limit: int) -> None:
-    """What a script wrote beyond the output limit, which was not shown while it ran: the end of it, and how much is
-    missing before that.
-    """
-    if outcome.usage.output_bytes <= limit:
-        return
+def print_rest(outcome: Outcome, screen: Screen) -> None:
+    """The end of long output: while a script runs, only the first part of what is kept is shown."""
     for stream, text in (("stdout", outcome.stdout), ("stderr", outcome.stderr)):
-        kept = text.encode("utf-8", "surrogatepass")
-        # The mark stands where the head ends, which may be some bytes early so as not to cut a character.
-        mark = _LEFT_OUT.search(kept, max(int(limit * HEAD) - _LONGEST_CHARACTER, 0), int(limit * HEAD) + 80)
-        total = len(kept) - len(mark[0]) + int(mark[1]) if mark else len(kept)
-        tail = kept[mark.end() :] if mark else kept
-        missing = total - screen.shown[stream]
-        if missing > len(tail):
-            screen.say(f"[... {missing - len(tail)} bytes left out ...]", err=stream == "stderr")
-        if missing > 0:
-            screen.show(stream, tail[-missing:].decode("utf-8", "surrogatepass"))
+        rest = text.encode("utf-8", "surrogatepass")[screen.shown[stream] :]
+        screen.show(stream, rest.decode("utf-8", "surrogatepass"))
 
 
 def _print_error(error: Failure, screen: Screen) -> None:

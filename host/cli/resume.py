@@ -52,8 +52,9 @@ def resume(
 ) -> None:
     """Go on with the session in FILE, which `run --suspend-on` stored: in the very await in which it fell asleep.
 
-    The capabilities are made from the same places as then, and it is bound by the same limits, unless others are given
-    here. The file stays as it is: a session can be gone on with more than once, each time from the same moment.
+    The capabilities are made from the same places as then, unless others are given here, and it is bound by the same
+    limits, or narrower ones. The file stays as it is: a session can be gone on with more than once, each time from the
+    same moment.
     """
     try:
         data = file.read_bytes()

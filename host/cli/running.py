@@ -142,7 +142,7 @@ async def play(
     if json:
         print_notices(outcome, screen, of=script.name)
     else:
-        print_rest(outcome, screen, session.sandbox.settings.limits.output_bytes)
+        print_rest(outcome, screen)
         print_outcome(outcome, screen)
     if suspension is not None and outcome.ok:
         screen.say(f"Note: it ended without waiting on {suspension.name}, so nothing was stored.", err=True)

@@ -32,8 +32,9 @@ Where it fails, knowingly
     nothing.
   - It reads English best, German and French less well, and other languages only as far as names and rare words carry.
   - It asks for one record. It does not plan, write or count.
-On invented conversations that it had not been fitted on it was right in about three of four, asked back in most of the
-others, and chose wrongly in about one of ten; tests/test_lexical_worlds.py keeps the conversations.
+On three sets of invented conversations, each new when it was measured, it was right in 63 of 84 questions, asked back
+in 13 where a person could tell, and chose wrongly in 8. tests/test_lexical_worlds.py keeps the conversations, the
+last set unseen.
 """
 
 from host.models.lexical.model import Lexical

@@ -10,7 +10,8 @@ weaker with each step, and a clause has as much of it as its strongest way gives
 - from a clause to every other that shares a telling word with it, wherever that is; the rarer the word, the more.
 
 The words of the request are sources too: those that name what is asked for a weak one, since they fit all that is
-open, and its other words a strong one. Where the conversation ends with someone being given something, so is what someone wants.
+open, and its other words a strong one. Where the conversation ends with someone being given something, so is what
+someone wants.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ def focus(history: History, heads: frozenset[str], asides: Sequence[str], weight
         for clause in history.clauses_with(word):
             reach(("clause", clause, ""), weights.head)
     if history.gives:
-        for number, clause in enumerate(history.clauses):
-            if clause.wish:
+        for number, each in enumerate(history.clauses):
+            if each.wish:
                 reach(("clause", number, ""), weights.wanted)
     while waiting:
         negative, node = heapq.heappop(waiting)

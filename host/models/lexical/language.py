@@ -106,10 +106,10 @@ POINTING: Final = frozenset({
 WISH: Final = re.compile(
     r"""
     (?<!\bi\ )(?<!\bwe\ )(?<!\byou\ )(?<!\bich\ )(?<!\bwir\ )(?<!\bdu\ )(?<!\bje\ )(?<!\bnous\ )(?<!\bd\ )
-    \b(?:ask(?:s|ed|ing)?\ (?:\w+\ ){0,2}for | request(?:s|ed|ing)? | want(?:s|ed)? | need(?:s|ed)? | order(?:s|ed)?
-    | wait(?:s|ed|ing)?\ (?:for|on) | expect(?:s|ed|ing)? | would\ (?:also\ )?like | should\ (?:get|have|receive) | goes?\ to
-    | bat | bittet | gebeten | braucht | brauchte | wollte | mochte | wartet\ auf | wunscht | benotigt | angefordert
-    | bestellt | demandee?s? | veut | voulait | attend | souhaite | besoin)\b
+    \b(?:ask(?:s|ed|ing)?\ (?:\w+\ ){0,2}for | request(?:s|ed|ing)? | want(?:s|ed)? | need(?:s|ed)? | order(?:s|ed)? |
+    wait(?:s|ed|ing)?\ (?:for|on) | expect(?:s|ed|ing)? | would\ (?:also\ )?like | should\ (?:get|have|receive) |
+    goes?\ to | bat | bittet | gebeten | braucht | brauchte | wollte | mochte | wartet\ auf | wunscht | benotigt |
+    angefordert | bestellt | demandee?s? | veut | voulait | attend | souhaite | besoin)\b
     """,
     re.VERBOSE,
 )

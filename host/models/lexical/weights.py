@@ -12,9 +12,7 @@ __all__ = ["Weights"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """What each kind of evidence counts. All but the last five are shares or factors of evidence, which is about 0 to
-    1.
-    """
+    """What each kind of evidence counts. Focus is from 0 to 1, the evidence for a record about as much."""
 
     # How much focus goes from one place of a conversation to another.
     sentence: float = 0.94  # from a clause to the rest of its sentence
