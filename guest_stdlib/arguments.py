@@ -98,9 +98,8 @@ def nearest(name: str, known: Iterable[str], *, count: int = 1) -> list[str]:
     if close := difflib.get_close_matches(lower, by_lower, n=count, cutoff=_CLOSE):
         return [by_lower[each] for each in close]
     # `search_files` for `files`, `mail` for `email`
-    return [by_lower[each] for each in by_lower if min(len(each), len(lower)) > 2 and (each in lower or lower in each)][
-        :count
-    ]
+    within = [each for each in by_lower if min(len(each), len(lower)) > 2 and (each in lower or lower in each)]
+    return [by_lower[each] for each in within[:count]]
 
 
 class Arguments:

@@ -57,19 +57,36 @@ warming.warm()
 wit_world = importlib.import_module("wit_world")  # generated from guest.wit
 
 
+CONTENTS: Final = bytes.__basicsize__ - 1  # how far into a bytes object its bytes begin; one is for the final NUL
+
+
+def emit(frame: bytes) -> None:
+    """Hand out a frame that needs no answer."""
+    wit_world.emit(id(frame) + CONTENTS, len(frame))
+
+
+def exchange(frame: bytes) -> bytes:
+    """Hand out a frame and wait for the one that answers it."""
+    answer: bytes = wit_world.call(id(frame) + CONTENTS, len(frame))
+    return answer
+
+
 class WitWorld:
     """The world of guest.wit, as componentize-py looks for it."""
 
-    def step(self, frame: bytes) -> bytes:
+    answer = b""  # kept until the host has read it, which it does before the next step
+
+    def step(self, frame: bytes) -> int:
         """One step."""
-        return GUEST.step(frame)
+        WitWorld.answer = answer = GUEST.step(frame)
+        return (id(answer) + CONTENTS) << 32 | len(answer)
 
 
 gc.collect()
 CENSUS = settling.census()
 gc.collect()  # empties the lists of spare objects, too, which lie all over the heap
 FILLERS = [settling.fill_gaps()]
-GUEST = app.Guest(emit=wit_world.emit, exchange=wit_world.call)  # all that it writes to lies together now
+GUEST = app.Guest(emit=emit, exchange=exchange)  # all that it writes to lies together now
 barriers.install()
 FILLERS.append(settling.fill_gaps())
 gc.freeze()

@@ -275,9 +275,11 @@ def _format(error: BaseException, sources: Sources) -> str:
             continue
         part.stack = stack = _Stack(part.stack)
         stack.times, stack.left_out = trimmed[id(member)].times, trimmed[id(member)].left_out
-        if isinstance(member, SyntaxError) and member.text is None and member.lineno and member.filename in sources:
-            # The compiler, unlike the parser, does not say the line.
-            part.text = sources[member.filename].text.split("\n")[member.lineno - 1] + "\n"
+        match member:
+            case SyntaxError(text=None, filename=str() as name, lineno=int() as line) if name in sources:
+                # The compiler, unlike the parser, does not say what the line is.
+                if shown_line := "".join(sources[name].text.split("\n")[line - 1 : line]):
+                    part.text = shown_line
         waiting += [(part.__cause__, member.__cause__), (part.__context__, member.__context__)]
         if isinstance(member, BaseExceptionGroup):
             waiting += zip(part.exceptions or (), member.exceptions, strict=False)

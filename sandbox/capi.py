@@ -139,15 +139,16 @@ def rearm(context: Any) -> None:
 class Entry:
     """One exported function, called through structures that are prepared once. Not for two threads at once."""
 
-    __slots__ = ("_count", "_func", "_result", "_results", "_values")
+    __slots__ = ("_count", "_func", "_result", "_results", "_values", "_wide")
 
-    def __init__(self, function: Func, arguments: int, results: int) -> None:
+    def __init__(self, function: Func, arguments: int, results: int, *, wide: bool) -> None:
         self._func = ctypes.byref(function._func)
         self._values = (c.wasmtime_val_t * max(arguments, 1))()
         for value in self._values:
             value.kind = KINDS["i32"]  # type: ignore[assignment]  # ctypes converts it
         self._count, self._results = arguments, results
         self._result = (c.wasmtime_val_t * 1)()
+        self._wide = wide
 
     def __call__(self, context: Any, *arguments: int) -> int:
         """Call with 32-bit arguments. Returns the result as an unsigned integer, 0 if there is none; raises
@@ -162,6 +163,8 @@ class Entry:
         )
         if error or trap:  # type: ignore[truthy-bool]  # null pointers are false
             raise WasmFault(_message(error, trap))
+        if self._wide:
+            return int(self._result[0].of.i64) & 0xFFFF_FFFF_FFFF_FFFF
         return int(self._result[0].of.i32) & 0xFFFF_FFFF if self._results else 0
 
 
@@ -183,12 +186,12 @@ def _message(error: Any, trap: Any) -> str:
         c.wasm_byte_vec_delete(ctypes.byref(text))
 
 
-def bind(exports: Mapping[str, object], name: str, arguments: int, results: int) -> Entry:
-    """Prepare the exported function `name`."""
+def bind(exports: Mapping[str, object], name: str, arguments: int, results: int, *, wide: bool = False) -> Entry:
+    """Prepare the exported function `name`. `wide` says that its result has 64 bits."""
     function = exports[name]
     if not isinstance(function, Func):
         raise EngineError(f"the image's export {name!r} is no function")
-    return Entry(function, arguments, results)
+    return Entry(function, arguments, results, wide=wide)
 
 
 def base_address(context: Any, memory: Memory) -> int:

@@ -169,7 +169,8 @@ class Cell:
         self._kept.clear()
         if self.watch.reason is None:
             self.watch.begin("cancelled")
-        self.watch.told = True
+        self.watch.told = self._in_grace = True
+        self._deadline = trio.current_time() + self._limits.grace_seconds
         await self._drive([Cancel(reason="cancelled", message=self.watch.message)])
 
     async def _drive(self, events: list[FromHost] | None) -> Ending:
@@ -354,6 +355,9 @@ class Cell:
         if self._clock.jumps:
             self._clock.slept(seconds)
             return
+        if self.watch.reason is not None and not self._in_grace:
+            self._in_grace = True
+            self._deadline = trio.current_time() + self._limits.grace_seconds
         try:
             with trio.CancelScope(deadline=self._deadline):
                 await trio.sleep(seconds)

@@ -1,7 +1,7 @@
 """The guest's time. It never reads a clock of its own: it asks the world, and the world asks one of these.
 
 `RealClock` follows trio's clock, so a sandbox under a test clock that jumps sees the jump. `VirtualClock` makes a run
-repeatable: it starts at a fixed date and moves only when something sleeps.
+repeatable: it starts at a fixed date and moves only when something sleeps (and by a microsecond whenever it is read).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ __all__ = ["VIRTUAL_START", "Clock", "RealClock", "VirtualClock"]
 
 SECOND: Final = 1_000_000_000
 VIRTUAL_START: Final = 1_767_225_600 * SECOND  # 2026-01-01T00:00:00Z
+LATEST: Final = 1 << 62  # ns; what the guest's clocks can hold
 VIRTUAL_LOOK: Final = 1_000  # ns that pass with each look, so that a loop that waits for time to pass ends
 
 
@@ -89,4 +90,4 @@ class VirtualClock:
 
     def slept(self, seconds: float) -> None:
         """See `Clock`."""
-        self._now += int(seconds * SECOND)
+        self._now = min(self._now + int(min(seconds, LATEST / SECOND) * SECOND), LATEST)

@@ -32,9 +32,17 @@ def new_engine() -> Engine:
     return Engine(config)
 
 
-@functools.cache
+_first = threading.RLock()  # `functools.cache` alone would let two threads make one each
+
+
 def engine() -> Engine:
     """The process's engine."""
+    with _first:
+        return _engine()
+
+
+@functools.cache
+def _engine() -> Engine:
     return new_engine()
 
 
@@ -77,7 +85,12 @@ class Ticker:
             self._engine.increment_epoch()
 
 
-@functools.cache
 def ticker() -> Ticker:
     """The process's ticker."""
+    with _first:
+        return _ticker()
+
+
+@functools.cache
+def _ticker() -> Ticker:
     return Ticker(engine())

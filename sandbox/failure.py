@@ -7,6 +7,7 @@ attribute `failure`.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from guest_stdlib.channel.events import Failure
 
@@ -22,8 +23,17 @@ def failure_of(error: Exception) -> Failure:
     return Failure(
         kind="script",
         type=type(error).__name__,
-        message=_message(error),
+        message=_shortened(_message(error)),
         fields={str(name): value for name, value in fields.items()} if isinstance(fields, Mapping) else {},
+    )
+
+
+LONGEST: Final = 10_000  # characters: a message may well repeat what was sent
+
+
+def _shortened(message: str) -> str:
+    return (
+        message if len(message) <= LONGEST else f"{message[:LONGEST]} [... {len(message) - LONGEST:,} more characters]"
     )
 
 

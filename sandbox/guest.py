@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
-import struct
 import threading
 from pathlib import Path
 from typing import Any, Final, Protocol, Self
@@ -117,9 +116,17 @@ class Template:
             return ctypes.string_at(capi.base_address(context, memory), capi.size_of(context, memory))
 
 
-@functools.lru_cache(maxsize=8)
+_loading = threading.Lock()
+
+
 def load(compiled: Path, image: str) -> Template:
-    """The template of a compiled image, loaded once per process."""
+    """The template of a compiled image, loaded once per process, whichever thread asks first."""
+    with _loading:
+        return _load(compiled, image)
+
+
+@functools.lru_cache(maxsize=8)
+def _load(compiled: Path, image: str) -> Template:
     return Template.open(compiled, image=image)
 
 
@@ -147,8 +154,7 @@ class Guest:
         self._base = capi.base_address(self._context, memory)
         self._size = capi.size_of(self._context, memory)
         self._globals: list[Global] = [value for value in exports.values() if isinstance(value, Global)]
-        self._step = capi.bind(exports, "step", 2, 1)
-        self._post_step = capi.bind(exports, "post_step", 1, 0)
+        self._step = capi.bind(exports, "step", 2, 1, wide=True)
         self._realloc = capi.bind(exports, "realloc", 4, 1)
         self._interrupt = capi.bind(exports, "interrupt", 1, 1)
 
@@ -192,19 +198,20 @@ class Guest:
                 pointer = self.allocate(len(frame))
                 self.write(pointer, frame)
                 result = self._step(self._context, pointer, len(frame))
-                at, size = struct.unpack("<II", self.read(result, 8))
+                at, size = result >> 32, result & 0xFFFF_FFFF
                 if size > max_frame:
                     raise GuestCrashed(f"the guest sent a frame of {size} bytes, and {max_frame} is the limit")
                 answer = self.read(at, size)
-                self._post_step(self._context, result)
         except capi.WasmFault as fault:
             cause = self.template.take_fault()
+            if isinstance(cause, GuestStopped):
+                raise cause from None
+            if capi.STOPPED in str(fault) or capi.STOPPED in str(cause):  # also in a call back into the guest
+                raise GuestStopped("the guest was stopped") from None
             if isinstance(cause, GuestCrashed):
                 raise cause from None
             if cause is not None:
                 raise GuestCrashed(str(cause)) from cause
-            if capi.STOPPED in str(fault):
-                raise GuestStopped("the guest was stopped") from None
             raise GuestCrashed(f"the interpreter crashed: {_reason(str(fault))}") from None
         finally:
             self._watch = None

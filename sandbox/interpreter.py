@@ -100,6 +100,7 @@ class Interpreter:
         self._decoders = {stream: codecs.getincrementaldecoder("utf-8")("replace") for stream in ("stdout", "stderr")}
         guest.world = World(memory=guest, outside=self, clock=clock, randomness=randomness)
 
+    @trio.lowlevel.enable_ki_protection
     async def turn(self, events: Sequence[FromHost], watch: LimitWatch) -> list[FromGuest]:
         """Give the guest events and return what it says until everything in it waits, `Rest` last.
 
@@ -123,11 +124,12 @@ class Interpreter:
             frame = self._channel.send(*events)
         except Unsendable as error:
             if len(events) > 1:
-                half = len(events) // 2
-                yield from self._frames(events[:half])
-                yield from self._frames(events[half:])
+                for event in events:
+                    # Meanwhile the script may have given up some of the calls.
+                    if not isinstance(event, (Return, Throw)) or event.call in self._channel.open_calls:
+                        yield from self._frames([event])
                 return
-            if not isinstance(events[0], Return):
+            if not isinstance(events[0], (Return, Throw)):
                 raise
             failure = Failure(kind="script", type="CapabilityError", message=f"the answer cannot cross: {error}")
             frame = self._channel.send(Throw(call=events[0].call, failure=failure))
@@ -153,6 +155,7 @@ class Interpreter:
         """The session's first turn, which nothing bounds but its own shortness."""
         await self.turn([opening], LimitWatch(Limits()))
 
+    @trio.lowlevel.enable_ki_protection
     async def stop(self) -> None:
         """End a blocking call for good, so that the guest's thread is free."""
         while self._line.asking:

@@ -9,6 +9,7 @@ from typing import Final, Literal
 __all__ = ["LimitWatch", "Limits", "Reason"]
 
 NANO: Final = 1_000_000_000
+LARGEST: Final = 1 << 32
 Reason = Literal["cancelled", "cpu", "wall", "calls"]
 
 
@@ -45,8 +46,11 @@ class Limits:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
-                raise ValueError(f"{field.name} is a positive number, not {value!r}")
+            seconds = field.name.endswith("_seconds")
+            kinds = (int, float) if seconds else (int,)
+            if isinstance(value, bool) or not isinstance(value, kinds) or not 0 < value <= LARGEST:
+                what = "number of seconds" if seconds else "whole number"
+                raise ValueError(f"{field.name} is a positive {what} up to {LARGEST:,}, not {value!r}")
         if self.memory_bytes > 1 << 32:
             raise ValueError("memory_bytes is at most 4 GiB")
 

@@ -32,7 +32,6 @@ _default: list[Template] = []  # looked up once per process: making sure that it
 
 async def load_template(chosen: Image | str = "default") -> Template:
     """The loaded image, built first if it is the default one and there is none yet (half a minute)."""
-
     if chosen == image.DEFAULT and _default:
         return _default[0]
 

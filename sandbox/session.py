@@ -60,6 +60,8 @@ class Session:
         self._output = OutputBuffer(1)
         self._fault: BaseException | None = None
         self._holding = trio.Event()
+        self._settled = trio.Event()
+        self._preparing = trio.Lock()
         self._busy = False
         self._closed = False
 
@@ -95,11 +97,20 @@ class Session:
         """Have the interpreter started and opened, so that the first cell finds it ready. Called by `run` where
         needed.
         """
-        if self._interpreter is None:
-            guest = await on_guest_thread(lambda: Guest(self._template, memory_bytes=self.settings.limits.memory_bytes))
-            interpreter = self._interpreter = self._around(guest, HostChannel(self.settings.codec()))
-            await interpreter.open(self.settings.opening())
-        return self._interpreter
+        if self._interpreter is not None:
+            return self._interpreter
+        async with self._preparing:
+            if self._interpreter is None:
+                limit = self.settings.limits.memory_bytes
+                guest = await on_guest_thread(lambda: Guest(self._template, memory_bytes=limit))
+                interpreter = self._around(guest, HostChannel(self.settings.codec()))
+                try:
+                    await interpreter.open(self.settings.opening())
+                except BaseException:
+                    interpreter.close()
+                    raise
+                self._interpreter = interpreter
+            return self._interpreter
 
     async def _drive(
         self,
@@ -112,6 +123,7 @@ class Session:
     ) -> Outcome:
         started = trio.current_time()
         self._on_output, self._fault = on_output, None
+        self._settled = trio.Event()
         cell = self._cell = Cell(
             interpreter,
             number=self._cells,
@@ -127,15 +139,19 @@ class Session:
         try:
             ending = await cell.run(events)
         finally:
-            self._cell = self._on_output = None
+            self._on_output = None
             state: State = "kept"
-            if cell.ending is None or isinstance(cell.ending, (Stopped, Crashed)):
-                with trio.CancelScope(shield=True):
-                    state = await self._put_back(cell)
-            elif isinstance(cell.ending, Suspended):
-                self._release()
-            else:
-                self._checkpoint = None  # half a megabyte that nobody needs between cells
+            try:
+                if cell.ending is None or isinstance(cell.ending, (Stopped, Crashed)):
+                    with trio.CancelScope(shield=True):
+                        state = await self._put_back(cell)
+                elif isinstance(cell.ending, Suspended):
+                    self._release()
+                else:
+                    self._checkpoint = None  # half a megabyte that nobody needs between cells
+            finally:
+                self._cell = None
+                self._settled.set()
         await trio.lowlevel.checkpoint_if_cancelled()
         if self._fault is not None:
             raise self._fault
@@ -145,6 +161,7 @@ class Session:
         wall = trio.current_time() - started
         return outcome_of(cell, ending, state, self.settings.limits, wall=wall, memory=memory)
 
+    @trio.lowlevel.enable_ki_protection
     async def _put_back(self, cell: Cell) -> State:
         """The third stage: the interpreter as it was before the cell, in a fresh instance; or none."""
         interpreter, self._interpreter = self._interpreter, None
@@ -236,16 +253,18 @@ class Session:
         return None if frozen is None else replace(frozen, memory=await self._mixed(frozen.memory))
 
     async def _at_rest(self) -> tuple[Frozen | None, Resting | None]:
+        while (cell := self._cell) is not None:
+            await cell.rest()
+            if cell is self._cell and cell.ending is None:
+                break
+            await self._settled.wait()  # the cell is over, but perhaps the interpreter is being put back
         if self._closed:
             raise SessionClosed("this session is closed")
-        if self._cell is not None:
-            await self._cell.rest()
-        elif self._busy:
+        if cell is None and self._busy:
             raise SessionBusy("this session is just about to run a cell")
         if self._interpreter is None:
             return None, None
-        resting = self._resting if self._cell is None or self._cell.ending is not None else self._cell.resting()
-        return self._interpreter.freeze(), resting
+        return self._interpreter.freeze(), self._resting if cell is None else cell.resting()
 
     @classmethod
     async def wake(

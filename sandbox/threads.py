@@ -95,6 +95,8 @@ class Line[Result, Question, Reply]:
 
     Most jobs are over in less time than it takes trio to go to sleep and be woken. So trio first waits for a moment
     (`MOMENT`) on the spot, and only then lets its other tasks run. It never goes on like that for long (`FAIR`).
+
+    A KeyboardInterrupt must not come in between: it would leave a guest running that everybody takes for stopped.
     """
 
     def __init__(self) -> None:
@@ -112,6 +114,7 @@ class Line[Result, Question, Reply]:
 
     # From trio
 
+    @trio.lowlevel.enable_ki_protection
     async def run(
         self, job: Callable[[], Result], *, on_cancel: Callable[[], None]
     ) -> Answered[Result] | Asked[Question]:
@@ -127,12 +130,14 @@ class Line[Result, Question, Reply]:
             self._post(Answered(result))
 
         try:
-            worker = _idle.pop()
-        except IndexError:
-            worker = _Worker()
-        worker.do(work)
+            worker = _idle.pop() if _idle else _Worker()
+            worker.do(work)
+        except BaseException:
+            _places_here().release_on_behalf_of(self)
+            raise
         return await self._hear(on_cancel)
 
+    @trio.lowlevel.enable_ki_protection
     async def answer(self, reply: Reply, *, on_cancel: Callable[[], None]) -> Answered[Result] | Asked[Question]:
         """Answer the job's question; it goes on."""
         await self._take_place()

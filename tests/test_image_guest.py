@@ -120,7 +120,7 @@ async def test_the_image_asks_for_nothing_but_host_functions() -> None:
     image = await trio.to_thread.run_sync(sandbox.image.ensure)
     module = read_module(image.wasm.read_bytes())
     assert {(item.module, item.kind) for item in module.imports} == {("host", Kind.FUNCTION)}
-    assert {"step", "post_step", "realloc", "memory", "interrupt", "stack_pointer"} <= module.exports.keys()
+    assert {"step", "realloc", "memory", "interrupt", "stack_pointer"} <= module.exports.keys()
     assert len(module.globals) == sum(kind is Kind.GLOBAL for kind, _ in module.exports.values())
 
 

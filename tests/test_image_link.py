@@ -150,7 +150,7 @@ def test_the_globals_that_running_code_writes_are_exported() -> None:
     """Memory and exported globals are the whole state of a guest, so a suspended session can be put back."""
     linked = Linked(link(component()))
     names = [exported.name for exported in linked.module.exports]
-    assert names == ["step", "post_step", "realloc", "memory", "interrupt", "stack_pointer", "global_1"]
+    assert names == ["step", "realloc", "memory", "interrupt", "stack_pointer", "global_1"]
     linked.step()
     linked.step()
     assert linked.value("stack_pointer") == 4096
@@ -210,10 +210,6 @@ UNKNOWN = {
     "no step": (
         {"recipe": RECIPE.replace('(export "step" (func $step))', '(export "walk" (func $step))')},
         "the component does not export step; it exports walk",
-    ),
-    "no post-return": (
-        {"recipe": RECIPE.replace("(post-return $post)", "")},
-        "step has no post_step",
     ),
     "another encoding of text": (
         {"recipe": RECIPE.replace("(canon lower (func $emit)", "(canon lower (func $emit) string-encoding=utf16")},

@@ -105,6 +105,10 @@ class TestMistake02AwaitInAPlainFunction:
             'write "await address(...)" where it is called, or write in it: contacts.ask.blocking(who)',
         )
         assert (outcome.error.line, outcome.error.column) == (2, 13)
+        assert outcome.error.traceback == (
+            '  File "<cell>", line 2\n    return (await contacts.ask(who)).email\n'
+            "            ^^^^^^^^^^^^^^^^^^^^^^^\nSyntaxError: 'await' outside async function\n"
+        )
 
     async def test_mistake_02_both_ways_out_work(self, session: HostSession) -> None:
         """As the hint writes them."""
@@ -223,12 +227,13 @@ class TestMistake05WrongNamesAndArguments:
         [
             ('await contact.find("Ann")', "contact", "Did you mean contacts?"),
             ('await find("Ann")', "find", "find is a method. Write: await contacts.find(name)"),
+            ("n + 1", "n", None),
         ],
     )
     async def test_mistake_05_a_capability_by_another_name(
-        self, session: HostSession, code: str, name: str, hint: str
+        self, session: HostSession, code: str, name: str, hint: str | None
     ) -> None:
-        """The one that was meant."""
+        """The one that was meant, if one is near."""
         failed(await session.run(code), "NameError", f"name '{name}' is not defined", hint=hint)
 
 

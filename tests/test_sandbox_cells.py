@@ -195,6 +195,27 @@ def double(n):
             assert (await session.run(source)).value == [1 << 20] * 8
 
 
+class TestMemory:
+    @pytest.mark.parametrize(
+        "source",
+        [
+            "for n in range(100): await lookup(bytes(1 << 20))",
+            "for n in range(100): await large()",
+            "for n in range(100): large.blocking()",
+            "for n in range(100): print('x' * (1 << 20))",
+        ],
+        ids=["arguments", "answers", "blocking", "output"],
+    )
+    async def test_what_has_crossed_is_freed(self, image: Image, source: str) -> None:
+        """A hundred megabytes each way leave the guest's memory as it was, but for a few."""
+        answers = Answers(large=lambda _call: "x" * (1 << 20), lookup=lambda _call: None)
+        async with open_sandbox(answers, names=["lookup", "large"], image=image) as session:
+            before = (await session.run("1")).usage.memory_bytes
+            outcome = await session.run(source)
+        assert outcome.error is None
+        assert outcome.usage.memory_bytes - before < 10 << 20
+
+
 class Color(enum.Enum):
     """A record for the trip."""
 

@@ -268,6 +268,8 @@ class Lean:
             tree = read()
         except (IndexError, struct.error):
             raise ValueError("it ends early") from None
+        finally:
+            del read  # it holds itself, and with it the frame, until the collector comes by
         if position != len(frame):
             raise ValueError("it ends early" if position > len(frame) else "bytes follow its end")
         return tree

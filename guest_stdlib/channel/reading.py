@@ -19,26 +19,33 @@ from __future__ import annotations
 import enum
 import functools
 import operator
+import time as clock
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final
 from uuid import UUID
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 from guest_stdlib.channel import plain, values
 from guest_stdlib.channel.errors import PeerError
 from guest_stdlib.channel.packing import BIG_INTEGER, Tag, tag
-from guest_stdlib.channel.values import FEW, FRACTION_BITS, Member, Opaque, Record, flooded, names_zone
+from guest_stdlib.channel.values import FEW, FRACTION_BITS, Member, Opaque, Record, flooded, guessable, names_zone
 
 __all__ = ["Reader"]
+
+_CHUNK: Final = 256  # keys between two looks at the time
+_HASHING_AT_ALL: Final = (
+    50_000_000  # nanoseconds of processor time for a frame, and for each key: honest ones take a tenth
+)
+_HASHING_EACH: Final = 1_000
 
 
 class Reader:
     """Builds the values of one frame. See `packing.Builder` for who calls it."""
 
-    __slots__ = ("_depth", "_items", "_known", "_open_tags", "_trusting")
+    __slots__ = ("_depth", "_hashed", "_hashing", "_items", "_known", "_open_tags", "_trusting")
 
     def __init__(self, known: Mapping[str, type], *, depth: int, items: int, trusting: bool) -> None:
         """`known` are the classes to rebuild, `items` bounds what JSON may add, `trusting` allows `marshal`."""
@@ -47,6 +54,7 @@ class Reader:
         self._items = items
         self._trusting = trusting
         self._open_tags = 0
+        self._hashed = self._hashing = 0  # guessable keys so far, and nanoseconds for them
 
     def on_list(self, items: list[Any]) -> object:
         """A list, or what its tag says it is."""
@@ -58,7 +66,7 @@ class Reader:
     def on_pairs(self, pairs: list[tuple[object, object]]) -> object:
         """A dict."""
         if len(pairs) > FEW:
-            _refuse_flood([key for key, _ in pairs])
+            self._refuse_flood([key for key, _ in pairs])
         try:
             result = dict(pairs)
         except TypeError as error:
@@ -79,11 +87,35 @@ class Reader:
         if self._open_tags:
             raise PeerError("a tag in the frame stands where a value is expected")
 
+    def _refuse_flood(self, keys: list[object]) -> None:
+        """Refuse keys that were made to collide. Hashes of strings are secret; those of numbers and tuples are not.
+
+        Equal hashes are counted. But keys may also share a long chain of probes with hashes that all differ, and
+        nothing tells that but the time it takes; so they are first put into a set by and by, and the frame has only
+        so much processor time for that. No limit of the guest's could end it later: it happens in C.
+        """
+        if self._trusting or len(keys) <= FEW or not guessable(keys):
+            return
+        started, seen = clock.thread_time_ns(), set[object]()
+        try:
+            for at in range(0, len(keys), _CHUNK):
+                chunk = keys[at : at + _CHUNK]
+                seen.update(chunk)
+                self._hashed += len(chunk)
+                spent = self._hashing + clock.thread_time_ns() - started
+                if spent > _HASHING_AT_ALL + self._hashed * _HASHING_EACH:
+                    raise PeerError("keys in the frame were made to collide")
+            self._hashing = spent
+            if flooded(keys):
+                raise PeerError("keys in the frame were made to collide")
+        except TypeError as error:
+            raise PeerError(f"a key in the frame is none: {error}") from None
+
     # One method for each tag. `items[0]` is the tag.
 
     def _set(self, items: list[Any]) -> object:
         elements = items[1:]
-        _refuse_flood(elements)
+        self._refuse_flood(elements)
         result = set(elements)
         if len(result) < len(elements):
             raise PeerError("a set in the frame has the same element twice")
@@ -152,6 +184,8 @@ class Reader:
         if not names_zone(key):
             raise PeerError("a time zone in the frame has a name that is none")
         try:
+            if not self._trusting and key not in _zone_names():
+                raise KeyError(key)
             return ZoneInfo(key)
         except KeyError:  # the two ends may have different editions of the time zones
             return Opaque(type_name="zoneinfo.ZoneInfo", text=key)
@@ -174,12 +208,10 @@ class Reader:
         return plain.read_marshal(_exactly(items, bytes)[1])
 
 
-def _refuse_flood(keys: list[object]) -> None:
-    try:
-        if flooded(keys):
-            raise PeerError("keys in the frame were made to collide")
-    except TypeError as error:
-        raise PeerError(f"a key in the frame is none: {error}") from None
+@functools.cache
+def _zone_names() -> frozenset[str]:
+    """Looked up once: a made-up name would cost a search of the disk each."""
+    return frozenset(available_timezones())
 
 
 def _exactly(items: list[Any], *kinds: type) -> list[Any]:

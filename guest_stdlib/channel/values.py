@@ -36,7 +36,7 @@ from typing import Final, Self
 
 from guest_stdlib.channel.packing import tag
 
-__all__ = ["Member", "Opaque", "Record", "flooded", "names_zone", "shape_of"]
+__all__ = ["Member", "Opaque", "Record", "flooded", "guessable", "names_zone", "shape_of"]
 
 TUPLE, SET, FROZENSET, DICT, RECORD, MEMBER, OPAQUE = (tag(code) for code in range(2, 9))
 DATETIME, DATE, TIME, TIMEDELTA, TIMEZONE, ZONE = (tag(code) for code in range(9, 15))
@@ -110,12 +110,17 @@ FEW: Final = 64
 _UNGUESSABLE: Final = frozenset((str, bytes))
 
 
+def guessable(keys: Collection[object]) -> bool:
+    """Whether there are keys whose hashes can be known beforehand."""
+    return not _UNGUESSABLE.issuperset(map(type, keys))
+
+
 def flooded(keys: Collection[object]) -> bool:
     """Whether the keys were made to collide: more than 64 share a hash, so that a dict of them costs quadratic time.
 
     Hashes of strings are secret, those of numbers and tuples are not. TypeError for an unhashable key.
     """
-    if len(keys) <= FEW or _UNGUESSABLE.issuperset(map(type, keys)):
+    if len(keys) <= FEW or not guessable(keys):
         return False
     return max(Counter(map(hash, keys)).values()) > FEW
 

@@ -133,7 +133,7 @@ def link(component: bytes) -> bytes:
     """Link a component that componentize-py made into one core module. Takes about a second and a half for 30 MB.
 
     The image imports only functions, all from module "host", by the component's own names for them
-    (`wasi:io/poll@0.2.9#poll`, `$root#call`). It exports `step`, `post_step`, `realloc`, `memory`, `interrupt`,
+    (`wasi:io/poll@0.2.9#poll`, `$root#call`). It exports `step`, `realloc`, `memory`, `interrupt`,
     `stack_pointer`, and as `global_N` any other global that is written while running.
 
     Raises `LinkError` for anything it does not know.
@@ -210,7 +210,7 @@ class _Program:
 
     def exports(self, step: Lifted) -> dict[str, _Thing]:
         """What the image exports, before it is known which globals are written."""
-        origins = {"step": step.function, "post_step": step.post_return, "realloc": step.realloc, "memory": step.memory}
+        origins = {"step": step.function, "realloc": step.realloc, "memory": step.memory}
         exports: dict[str, _Thing] = {}
         for key, origin in origins.items():
             if not isinstance(origin, FromInstance) or origin.instance not in self._parts:

@@ -23,7 +23,7 @@ __all__ = ["export_image", "import_image"]
 
 WASM, MANIFEST = "image.wasm", "manifest.json"
 LARGEST: Final = {WASM: 1 << 30, MANIFEST: 1 << 24}  # bytes, unpacked
-EXPORTS: Final = frozenset({"step", "post_step", "realloc", "memory", "interrupt", "stack_pointer"})
+EXPORTS: Final = frozenset({"step", "realloc", "memory", "interrupt", "stack_pointer"})
 
 
 def export_image(image: Image, file: Path) -> None:
