@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Self, cast
@@ -57,7 +58,8 @@ class Settings:
         may_cross = CodecLimits(
             frame_bytes=limits.frame_bytes, depth=limits.depth, items=limits.items, value_bytes=limits.value_bytes
         )
-        return Codec(may_cross, {Shortened.__name__: Shortened, **self.records})
+        records = {Shortened.__name__: Shortened, **self.records}
+        return Codec(may_cross, records, clock=time.thread_time_ns)
 
     def clock(self, start: int = 0) -> Clock:
         """A clock that continues at `start` nanoseconds."""

@@ -165,11 +165,11 @@ def test_a_global_that_only_unreachable_code_writes_becomes_a_constant() -> None
 
 
 def test_functions_that_nothing_reaches_are_left_out() -> None:
-    """Kept are six: what is exported, what those call, and what is in a table."""
+    """Kept are five: what is exported, what those call, and what is in a table."""
     whole = read_module(link(component()))
-    assert len(whole.bodies) == 6
+    assert len(whole.bodies) == 5
     without_table = MAIN.replace("(elem (i32.const 1) func $one $two)", "")
-    assert len(read_module(link(component(main=without_table))).bodies) == 4
+    assert len(read_module(link(component(main=without_table))).bodies) == 3
 
 
 def test_linking_what_is_linked_changes_nothing() -> None:

@@ -195,7 +195,7 @@ class TestOthers:
 
     def test_a_limit_that_is_none_is_refused(self) -> None:
         """With its name."""
-        with pytest.raises(ValueError, match="cpu_seconds is a positive number, not 0"):
+        with pytest.raises(ValueError, match="cpu_seconds is a positive number of seconds up to 4,294,967,296, not 0"):
             Limits(cpu_seconds=0)
 
 

@@ -11,7 +11,7 @@ wrong with them.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Final, NamedTuple
@@ -57,11 +57,17 @@ class Packed(NamedTuple):
 _REST: Final = Packed([b"\x91\x0c"], 2, EVENT_ITEMS)  # almost every frame from a guest ends so
 
 
+def _still() -> int:
+    """Time that does not pass, where nobody gave a clock."""
+    return 0
+
+
 class Codec:
     """Encodes and decodes frames within `limits`. `records` maps names to the dataclasses, namedtuples and enums to
     rebuild.
 
-    The default end is the host, which trusts nothing that it decodes.
+    The default end is the host, which trusts nothing that it decodes. `clock` is the thread's processor time in
+    nanoseconds; it bounds the time that hostile keys of dicts and sets may cost.
     """
 
     def __init__(
@@ -71,7 +77,9 @@ class Codec:
         *,
         end: End = End.HOST,
         packing: Packing = FASTEST,
+        clock: Callable[[], int] | None = None,
     ) -> None:
+        self._clock = clock or _still
         self.limits = limits or CodecLimits()
         self._packing = packing
         self._lane = _LANES[end]
@@ -93,7 +101,7 @@ class Codec:
             value_bytes=min(_ROOM * self.limits.value_bytes, LARGEST),
             items=min(_ROOM * self.limits.items, LARGEST),
         )
-        return Codec(limits, self._known, end=End.STORE, packing=self._packing)
+        return Codec(limits, self._known, end=End.STORE, packing=self._packing, clock=self._clock)
 
     def encode(self, events: Iterable[Event]) -> bytes:
         """One frame. Unsendable or LocalError; nothing was made then."""
@@ -145,7 +153,7 @@ class Codec:
     def _events(self, frame: bytes) -> tuple[Event, ...]:
         items = 0 if self._trusting else weigh(frame, self.limits)
         left = self.limits.items - items
-        reader = Reader(self._known, depth=self.limits.depth, items=left, trusting=self._trusting)
+        reader = Reader(self._known, depth=self.limits.depth, items=left, trusting=self._trusting, clock=self._clock)
         tree = self._packing.unpack(frame, reader)
         reader.finish()
         if type(tree) is not list:
@@ -156,5 +164,5 @@ class Codec:
         """What the other end will see, if it knows no classes."""
         pieces: list[bytes] = []
         self._packing.pack(trees, pieces)
-        reader = Reader({}, depth=self.limits.depth, items=self.limits.items, trusting=True)
+        reader = Reader({}, depth=self.limits.depth, items=self.limits.items, trusting=True, clock=_still)
         return self._packing.unpack(b"".join(pieces), reader)  # type: ignore[return-value]

@@ -216,7 +216,8 @@ class Lean:
         """As `Packing.unpack`. It allocates nothing for what a header only promises."""
         position = 0
 
-        def read() -> Any:
+        # It is given itself: as a name of its own closure it would hold the frame until the collector comes by.
+        def read(again: Any) -> Any:
             nonlocal position
             byte = frame[position]
             position += 1
@@ -231,8 +232,8 @@ class Lean:
                     return _text(frame[start:position])
             if byte < 0xA0:
                 if byte < 0x90:
-                    return builder.on_pairs([(read(), read()) for _ in range(byte - 0x80)])
-                items = [read() for _ in range(byte - 0x90)]
+                    return builder.on_pairs([(again(again), again(again)) for _ in range(byte - 0x80)])
+                items = [again(again) for _ in range(byte - 0x90)]
                 return builder.on_list(items) if items and type(items[0]) is Tag else items
             if byte in _CONSTANTS:
                 return _CONSTANTS[byte]
@@ -253,8 +254,8 @@ class Lean:
             if byte >= 0xDC:
                 position = start
                 if byte >= 0xDE:
-                    return builder.on_pairs([(read(), read()) for _ in range(size)])
-                items = [read() for _ in range(size)]
+                    return builder.on_pairs([(again(again), again(again)) for _ in range(size)])
+                items = [again(again) for _ in range(size)]
                 return builder.on_list(items) if items and type(items[0]) is Tag else items
             position = start + size
             if byte >= 0xD9:
@@ -265,11 +266,9 @@ class Lean:
             return builder.on_extension(frame[start], frame[start + 1 : position])
 
         try:
-            tree = read()
+            tree = read(read)
         except (IndexError, struct.error):
             raise ValueError("it ends early") from None
-        finally:
-            del read  # it holds itself, and with it the frame, until the collector comes by
         if position != len(frame):
             raise ValueError("it ends early" if position > len(frame) else "bytes follow its end")
         return tree

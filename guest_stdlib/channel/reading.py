@@ -19,14 +19,13 @@ from __future__ import annotations
 import enum
 import functools
 import operator
-import time as clock
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final
 from uuid import UUID
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from guest_stdlib.channel import plain, values
 from guest_stdlib.channel.errors import PeerError
@@ -36,19 +35,24 @@ from guest_stdlib.channel.values import FEW, FRACTION_BITS, Member, Opaque, Reco
 __all__ = ["Reader"]
 
 _CHUNK: Final = 256  # keys between two looks at the time
-_HASHING_AT_ALL: Final = (
-    50_000_000  # nanoseconds of processor time for a frame, and for each key: honest ones take a tenth
-)
-_HASHING_EACH: Final = 1_000
+_HASHING_AT_ALL: Final = 50_000_000  # nanoseconds of processor time for a frame,
+_HASHING_EACH: Final = 1_000  # and for each of its keys; honest ones need a tenth
+_UNKNOWN_ZONES: Final = 100  # in one frame: each costs a search of the disk
 
 
 class Reader:
     """Builds the values of one frame. See `packing.Builder` for who calls it."""
 
-    __slots__ = ("_depth", "_hashed", "_hashing", "_items", "_known", "_open_tags", "_trusting")
+    __slots__ = ("_clock", "_depth", "_hashed", "_hashing", "_items", "_known", "_open_tags", "_trusting", "_zones")
 
-    def __init__(self, known: Mapping[str, type], *, depth: int, items: int, trusting: bool) -> None:
-        """`known` are the classes to rebuild, `items` bounds what JSON may add, `trusting` allows `marshal`."""
+    def __init__(
+        self, known: Mapping[str, type], *, depth: int, items: int, trusting: bool, clock: Callable[[], int]
+    ) -> None:
+        """`known` are the classes to rebuild, `items` bounds what JSON may add, `trusting` allows `marshal`. `clock` is
+        this thread's processor time in nanoseconds.
+        """
+        self._clock = clock
+        self._zones = 0  # unknown ones
         self._known = known
         self._depth = depth
         self._items = items
@@ -96,13 +100,13 @@ class Reader:
         """
         if self._trusting or len(keys) <= FEW or not guessable(keys):
             return
-        started, seen = clock.thread_time_ns(), set[object]()
+        started, seen = self._clock(), set[object]()
         try:
             for at in range(0, len(keys), _CHUNK):
                 chunk = keys[at : at + _CHUNK]
                 seen.update(chunk)
                 self._hashed += len(chunk)
-                spent = self._hashing + clock.thread_time_ns() - started
+                spent = self._hashing + self._clock() - started
                 if spent > _HASHING_AT_ALL + self._hashed * _HASHING_EACH:
                     raise PeerError("keys in the frame were made to collide")
             self._hashing = spent
@@ -184,10 +188,11 @@ class Reader:
         if not names_zone(key):
             raise PeerError("a time zone in the frame has a name that is none")
         try:
-            if not self._trusting and key not in _zone_names():
-                raise KeyError(key)
             return ZoneInfo(key)
         except KeyError:  # the two ends may have different editions of the time zones
+            self._zones += 1
+            if self._zones > _UNKNOWN_ZONES and not self._trusting:
+                raise PeerError(f"the frame has more than {_UNKNOWN_ZONES} unknown time zones") from None
             return Opaque(type_name="zoneinfo.ZoneInfo", text=key)
 
     def _fraction(self, items: list[Any]) -> object:
@@ -206,12 +211,6 @@ class Reader:
         if not self._trusting:
             raise PeerError("the frame holds marshal, which is never read from a guest")
         return plain.read_marshal(_exactly(items, bytes)[1])
-
-
-@functools.cache
-def _zone_names() -> frozenset[str]:
-    """Looked up once: a made-up name would cost a search of the disk each."""
-    return frozenset(available_timezones())
 
 
 def _exactly(items: list[Any], *kinds: type) -> list[Any]:

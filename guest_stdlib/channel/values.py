@@ -125,7 +125,7 @@ def flooded(keys: Collection[object]) -> bool:
     return max(Counter(map(hash, keys)).values()) > FEW
 
 
-_ZONE_KEY: Final = re.compile(r"[A-Za-z0-9_+-]{1,20}(/[A-Za-z0-9_+-]{1,20}){0,2}")
+_ZONE_KEY: Final = re.compile(r"[A-Za-z0-9_+-]{1,20}(/[A-Za-z0-9_+-]{1,20}){0,3}")
 
 
 def names_zone(key: str) -> bool:
