@@ -18,7 +18,7 @@ import ctypes
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from wasmtime import Config, Func, FuncType, Linker, Memory, Store, WasmtimeError
+from wasmtime import Config, Func, FuncType, Global, Linker, Memory, Store, WasmtimeError
 from wasmtime import _bindings as c
 
 from .errors import EngineError
@@ -28,6 +28,7 @@ __all__ = [
     "TRAP",
     "Entry",
     "HostFunction",
+    "Resting",
     "Tick",
     "WasmFault",
     "address_of",
@@ -192,6 +193,23 @@ def bind(exports: Mapping[str, object], name: str, arguments: int, results: int,
     if not isinstance(function, Func):
         raise EngineError(f"the image's export {name!r} is no function")
     return Entry(function, arguments, results, wide=wide)
+
+
+class Resting:
+    """A 32-bit global that is put back to the value that it has now."""
+
+    __slots__ = ("_global", "_value")
+
+    def __init__(self, context: Any, number: Global) -> None:
+        self._global = ctypes.byref(number._global)
+        self._value = c.wasmtime_val_t()
+        c._wasmtime_global_get(context, self._global, ctypes.byref(self._value))
+
+    def put_back(self, context: Any) -> None:
+        """Give the global its value again."""
+        error = c._wasmtime_global_set(context, self._global, ctypes.byref(self._value))
+        if error:
+            raise WasmFault(_message(error, None))
 
 
 def base_address(context: Any, memory: Memory) -> int:

@@ -154,6 +154,9 @@ class Guest:
         self._base = capi.base_address(self._context, memory)
         self._size = capi.size_of(self._context, memory)
         self._globals: list[Global] = [value for value in exports.values() if isinstance(value, Global)]
+        # The bindings leave their frame on the stack until they are told that the result was read, which is then freed
+        # with it; but our results are not theirs to free. So the stack is put back to where it is at rest.
+        self._stack = capi.Resting(self._context, exports["stack_pointer"])
         self._step = capi.bind(exports, "step", 2, 1, wide=True)
         self._realloc = capi.bind(exports, "realloc", 4, 1)
         self._interrupt = capi.bind(exports, "interrupt", 1, 1)
@@ -202,6 +205,7 @@ class Guest:
                 if size > max_frame:
                     raise GuestCrashed(f"the guest sent a frame of {size} bytes, and {max_frame} is the limit")
                 answer = self.read(at, size)
+                self._stack.put_back(self._context)
         except capi.WasmFault as fault:
             cause = self.template.take_fault()
             if isinstance(cause, GuestStopped):

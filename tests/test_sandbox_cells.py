@@ -215,6 +215,14 @@ class TestMemory:
         assert outcome.error is None
         assert outcome.usage.memory_bytes - before < 10 << 20
 
+    async def test_the_native_stack_is_as_it_was_after_each_step(self, image: Image) -> None:
+        """Or it would run out after some ten thousand steps, and be misaligned long before."""
+        async with open_sandbox(Answers(), names=["lookup"], image=image) as session:
+            guest = (await session.prepare())._guest
+            before = [value.value(guest._store) for value in guest._globals]
+            await session.run("for n in range(9): await lookup(n)")
+            assert [value.value(guest._store) for value in guest._globals] == before
+
 
 class Color(enum.Enum):
     """A record for the trip."""
