@@ -17,7 +17,7 @@ from guest_stdlib.channel import Failure, FromHost, HostChannel, Run, Throw
 
 from .cell import Answer, Cell, Crashed, PendingCall, Resting, Stopped, Suspended
 from .clock import Clock
-from .errors import SessionBusy, SessionClosed
+from .errors import EngineError, SessionBusy, SessionClosed, SuspendedError
 from .guest import Guest, Template
 from .interpreter import Frozen, Interpreter
 from .limits import Limits
@@ -288,8 +288,11 @@ class Session:
         if stored.resting is not None:
             session._resting = stored.resting
             session._adopt_output(stored.resting)
-        memory = await session._mixed(stored.memory)
-        session._interpreter = await session._thaw(Frozen(memory=memory, channel=stored.channel))
+        try:
+            memory = await session._mixed(stored.memory)
+            session._interpreter = await session._thaw(Frozen(memory=memory, channel=stored.channel))
+        except EngineError as error:
+            raise SuspendedError(f"this suspended session does not fit: {error}") from error
         return session
 
     def _once(self, resting: Resting) -> Resting:

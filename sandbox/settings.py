@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from types import NoneType
 from typing import Any, Literal, Self, cast
 
 from guest_stdlib.channel import Codec, CodecLimits, Open
@@ -98,6 +99,7 @@ class Settings:
         """The inverse of `to_plain`. Raises `SuspendedError` for anything else."""
         try:
             fields = dict(cast("Mapping[str, object]", plain))
+            _check_types(fields)
             return cls(
                 capabilities=tuple(
                     Declared.from_plain(item) for item in cast("list[dict[str, object]]", fields["capabilities"])
@@ -111,10 +113,22 @@ class Settings:
                 seed=cast("int | None", fields["seed"]),
                 limits=Limits(**cast("dict[str, int]", fields["limits"])),
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise SuspendedError(f"this suspended session is malformed (its settings: {error})") from error
 
 
 def _with_fields(items: object) -> list[dict[str, Any]]:
     """Each item's own `fields` were a tuple before they crossed."""
     return [{**item, "fields": tuple(item["fields"])} for item in cast("list[dict[str, Any]]", items)]
+
+
+def _check_types(fields: Mapping[str, object]) -> None:
+    """Refuse what would only fail later, far from here."""
+    if fields["policy"] not in ("open", "restricted"):
+        raise ValueError("its policy")
+    for name, kinds in (("token", (str, NoneType)), ("seed", (int, NoneType)), ("cold", (bool,))):
+        if type(fields[name]) not in kinds:
+            raise TypeError(f"its {name}")
+    for declared in cast("list[dict[str, object]]", fields["capabilities"]):
+        if type(declared["name"]) is not str:
+            raise TypeError("the name of a capability")

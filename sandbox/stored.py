@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self, cast
+from typing import Any, Final, Self, cast
 
-from guest_stdlib.channel import Call, ChannelError, HostChannel, Return, Throw
+from guest_stdlib.channel import Call, ChannelError, HostChannel, Phase, Return, Throw
 
 from . import snapshot
 from .cell import PendingCall, Resting
@@ -66,6 +66,11 @@ class Stored:
             channel = HostChannel.restore(state["channel"], settings.codec())
             checkpoint = cast("dict[str, Any] | None", state["checkpoint"])
             resting = cast("dict[str, Any] | None", state["resting"])
+            cells = _number(state["cells"])
+            if cells != cast("dict[str, object]", state["channel"])["last_cell"]:
+                raise ValueError("its cells")
+            if (resting is not None) != (channel.phase is Phase.WAITING):
+                raise ValueError("its phase")
             return cls(
                 settings=settings,
                 memory=memory,
@@ -76,20 +81,42 @@ class Stored:
                     memory=snapshot.unpack(checkpoint["memory"], max_memory=max_memory)[0],
                     channel=_channel(checkpoint["channel"], settings),
                 ),
-                cells=int(cast("int", state["cells"])),
-                notice=cast("str | None", state["notice"]),
-                monotonic=int(cast("int", state["monotonic"])),
-                drawn=int(cast("int", state["drawn"])),
+                cells=cells,
+                notice=None if state["notice"] is None else _exactly(state["notice"], str),
+                monotonic=_number(state["monotonic"]),
+                drawn=_number(state["drawn"]),
                 resting=None if resting is None else _resting_from_plain(resting, channel.open_calls, settings),
-                note=cast("Mapping[str, object]", state["note"]),
+                note=_exactly(state["note"], dict),
             )
-        except (KeyError, TypeError, ValueError, AttributeError, ChannelError) as error:
+        except _MALFORMED as error:
             raise SuspendedError(f"this suspended session is malformed ({error})") from error
+
+
+_MALFORMED: Final = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, ChannelError)
+_LARGEST: Final = 1 << 62
+
+
+def _exactly[Kind](value: object, kind: type[Kind]) -> Kind:
+    if type(value) is not kind:
+        raise TypeError(f"a {type(value).__name__} in place of a {kind.__name__}")
+    return value
+
+
+def _number(value: object) -> int:
+    if not 0 <= _exactly(value, int) <= _LARGEST:
+        raise ValueError("a number that is too large or too small")
+    return cast("int", value)
 
 
 def _channel(plain: object, settings: Settings) -> dict[str, object]:
     HostChannel.restore(plain, settings.codec())  # refuses what it did not write
     return cast("dict[str, object]", plain)
+
+
+def _stream(name: object) -> str:
+    if name not in ("stdout", "stderr"):
+        raise ValueError("an unknown stream")
+    return name
 
 
 def _resting_to_plain(resting: Resting, settings: Settings) -> dict[str, object]:
@@ -112,12 +139,12 @@ def _resting_from_plain(plain: Mapping[str, Any], calls: Mapping[int, Call], set
             raise TypeError("something in place of an answer")
         settled.append(event)
     return Resting(
-        number=int(plain["number"]),
-        name=str(plain["name"]),
+        number=_number(plain["number"]),
+        name=_exactly(plain["name"], str),
         pending=tuple(PendingCall(call=calls[number], made=bool(made)) for number, made in plain["pending"]),
         settled=tuple(settled),
-        wake=None if plain["wake"] is None else float(plain["wake"]),
-        calls=int(plain["calls"]),
-        rounds=int(plain["rounds"]),
-        output=tuple((str(stream), str(text)) for stream, text in plain["output"]),
+        wake=None if plain["wake"] is None else _number(int(plain["wake"])) + plain["wake"] % 1,
+        calls=_number(plain["calls"]),
+        rounds=_number(plain["rounds"]),
+        output=tuple((_stream(stream), _exactly(text, str)) for stream, text in plain["output"]),
     )
