@@ -155,8 +155,6 @@ class Session:
         await trio.lowlevel.checkpoint_if_cancelled()
         if self._fault is not None:
             raise self._fault
-        if not isinstance(ending, (Stopped, Crashed)):
-            self._notice = None
         memory = self._interpreter.memory_bytes if self._interpreter else 0
         wall = trio.current_time() - started
         return outcome_of(cell, ending, state, self.settings.limits, wall=wall, memory=memory)
