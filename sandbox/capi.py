@@ -27,8 +27,8 @@ __all__ = [
     "STOPPED",
     "TRAP",
     "Entry",
+    "Fixed",
     "HostFunction",
-    "Resting",
     "Tick",
     "WasmFault",
     "address_of",
@@ -196,7 +196,7 @@ def bind(exports: Mapping[str, object], name: str, arguments: int, results: int,
     return Entry(function, arguments, results, wide=wide)
 
 
-class Resting:
+class Fixed:
     """A 32-bit global that is put back to the value that it has now."""
 
     __slots__ = ("_global", "_value")

@@ -169,8 +169,9 @@ class Cell:
         self._kept.clear()
         if self.watch.reason is None:
             self.watch.begin("cancelled")
-        self.watch.told = self._in_grace = True
-        self._deadline = trio.current_time() + self._limits.grace_seconds
+        self.watch.told = True
+        self._in_grace = False  # a cancellation has a grace of its own
+        self._enter_grace()
         await self._drive([Cancel(reason="cancelled", message=self.watch.message)])
 
     async def _drive(self, events: list[FromHost] | None) -> Ending:
@@ -301,9 +302,8 @@ class Cell:
     async def _next(self) -> list[FromHost]:
         """Wait for something that the guest should know: answers, a timer that is due ([]), or a limit."""
         while True:
-            if self.watch.reason is not None and not self._in_grace:
-                self._in_grace = True
-                self._deadline = trio.current_time() + self._limits.grace_seconds
+            if self.watch.reason is not None:
+                self._enter_grace()
             if self.watch.reason is not None and not self.watch.told:
                 # It was interrupted so late in its step that it came to rest first.
                 return self._tell(self.watch.reason)
@@ -331,13 +331,18 @@ class Cell:
             if self.ending is not None:
                 return []
 
+    def _enter_grace(self) -> None:
+        """From the soft stage on there is only the grace left, and it starts once."""
+        if not self._in_grace:
+            self._in_grace = True
+            self._deadline = trio.current_time() + self._limits.grace_seconds
+
     def _limit(self, reason: Reason, message: str = "") -> list[FromHost]:
         """Begin the soft stage of a limit while the guest waits; the hard one if that has begun already."""
         if self._in_grace:
             raise GuestStopped("the grace is over")
         self.watch.begin(reason)
-        self._in_grace = True
-        self._deadline = trio.current_time() + self._limits.grace_seconds
+        self._enter_grace()
         return self._tell(reason, message)
 
     def _tell(self, reason: Reason, message: str = "") -> list[FromHost]:
@@ -355,9 +360,8 @@ class Cell:
         if self._clock.jumps:
             self._clock.slept(seconds)
             return
-        if self.watch.reason is not None and not self._in_grace:
-            self._in_grace = True
-            self._deadline = trio.current_time() + self._limits.grace_seconds
+        if self.watch.reason is not None:
+            self._enter_grace()
         try:
             with trio.CancelScope(deadline=self._deadline):
                 await trio.sleep(seconds)

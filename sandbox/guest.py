@@ -156,7 +156,7 @@ class Guest:
         self._globals: list[Global] = [value for value in exports.values() if isinstance(value, Global)]
         # The bindings leave their frame on the stack until they are told that the result was read, which is then freed
         # with it; but our results are not theirs to free. So the stack is put back to where it is at rest.
-        self._stack = capi.Resting(self._context, exports["stack_pointer"])
+        self._stack = capi.Fixed(self._context, exports["stack_pointer"])
         self._step = capi.bind(exports, "step", 2, 1, wide=True)
         self._realloc = capi.bind(exports, "realloc", 4, 1)
         self._interrupt = capi.bind(exports, "interrupt", 1, 1)

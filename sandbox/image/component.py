@@ -66,12 +66,11 @@ class Bag:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lifted:
-    """A core function that the world exports; its memory, its allocator, and what to call once the result is read."""
+    """A core function that the world exports, its memory and its allocator."""
 
     function: Origin
     memory: Origin | None
     realloc: Origin | None
-    post_return: Origin | None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -161,7 +160,6 @@ class _Recipe:
                         function=function,
                         memory=options.get(3),
                         realloc=options.get(4),
-                        post_return=options.get(5),
                     )
                 )
             case 1:  # lower
