@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import signal
+import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -165,18 +168,33 @@ await contacts.find("ann")
     def test_while_files_are_indexed(self, command: Command) -> None:
         """What was indexed by then is kept, and the next run goes on."""
         arguments = ["run", command.write("code.py", "len(await search.files('paper', 100))"), "--files"]
-        arguments.append(papers(command, 1_500))
+        arguments.append(papers(command, 500))
         ours, theirs = pty.openpty()
-        with command.start(*arguments, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        with (
+            _kept_from_readers(command.folder / "papers" / "99.txt") as wanted,  # the last one, as paths are ordered
+            command.start(*arguments, stdin=theirs, stdout=theirs, stderr=theirs) as process,
+        ):
             os.close(theirs)
-            assert any("Indexing" in shown for shown in _growing(ours))
+            assert any("Indexing" in shown and wanted() for shown in _growing(ours))
             process.send_signal(signal.SIGINT)
             shown = "".join(_growing(ours))
             assert "interrupted" in shown
             assert "Traceback" not in shown
         os.close(ours)
         assert process.returncode == 130
+        (index,) = command.folder.glob(".cache/branchpoint/search/*.sqlite3")
+        with closing(sqlite3.connect(index)) as database:
+            assert database.execute("SELECT count(*) FROM files").fetchone() == (400,)  # whole batches
         assert command.process(*arguments).stdout == "100\n"
+
+
+@contextmanager
+def _kept_from_readers(path: Path) -> Iterator[Callable[[], bool]]:
+    """Whoever opens the file waits, by a lease on it. Gives a function: does somebody wait by now?"""
+    with path.open("r+b") as file:
+        fcntl.fcntl(file, fcntl.F_SETSIG, signal.SIGURG)  # type: ignore[attr-defined]  # one that does no harm
+        fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        yield lambda: fcntl.fcntl(file, fcntl.F_GETLEASE) != fcntl.F_WRLCK
 
 
 def _growing(descriptor: int) -> Iterator[str]:

@@ -94,16 +94,18 @@ class Reader:
     def _refuse_flood(self, keys: list[object]) -> None:
         """Refuse keys that were made to collide. Hashes of strings are secret; those of numbers and tuples are not.
 
-        Equal hashes are counted. But keys may also share a long chain of probes with hashes that all differ, and
-        nothing tells that but the time it takes; so they are first put into a set by and by, and the frame has only
-        so much processor time for that. No limit of the guest's could end it later: it happens in C.
+        Equal hashes are counted, a few keys at a time first. But keys may also share a long chain of probes with hashes
+        that all differ, and nothing tells that but the time it takes; so they are put into a set by and by, and the
+        frame has only so much processor time for that. No limit of the guest's could end it later: it happens in C.
         """
         if self._trusting or len(keys) <= FEW or not guessable(keys):
             return
-        started, seen = self._clock(), set[object]()
+        chunks = [keys[at : at + _CHUNK] for at in range(0, len(keys), _CHUNK)]
         try:
-            for at in range(0, len(keys), _CHUNK):
-                chunk = keys[at : at + _CHUNK]
+            if any(map(flooded, chunks)):
+                raise PeerError("keys in the frame were made to collide")
+            started, seen = self._clock(), set[object]()
+            for chunk in chunks:
                 seen.update(chunk)
                 self._hashed += len(chunk)
                 spent = self._hashing + self._clock() - started
