@@ -1,4 +1,6 @@
-"""Conversations: an immutable tree of messages in no provider's form, and the readers of every provider's form."""
+"""Conversations: an immutable tree of messages in no provider's form, the readers of every provider's form, and the
+form that every provider accepts.
+"""
 
 from host.conversation.errors import ConversationError, UnknownMessage
 from host.conversation.parts import (
@@ -19,9 +21,11 @@ from host.conversation.parts import (
 )
 from host.conversation.tree import Conversation
 from host.conversation.weight import estimated_tokens
+from host.conversation.well_formed import STILL_RUNNING, well_formed
 
 __all__ = [
     "SHAPES",
+    "STILL_RUNNING",
     "Conversation",
     "ConversationError",
     "Elsewhere",
@@ -39,4 +43,5 @@ __all__ = [
     "ToolResult",
     "UnknownMessage",
     "estimated_tokens",
+    "well_formed",
 ]

@@ -95,6 +95,11 @@ class ToolResult:
     is_error: bool = False
     name: str | None = None
 
+    @property
+    def text(self) -> str:
+        """The words of its text parts, a line between two of them."""
+        return "\n".join([part.text for part in self.parts if isinstance(part, Text)])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thinking:
@@ -168,3 +173,8 @@ class Message:
     def calls(self) -> tuple[ToolCall, ...]:
         """The calls that it makes."""
         return tuple([part for part in self.parts if isinstance(part, ToolCall)])
+
+    @property
+    def results(self) -> tuple[ToolResult, ...]:
+        """The results that it holds."""
+        return tuple([part for part in self.parts if isinstance(part, ToolResult)])

@@ -2,6 +2,20 @@
 `host.models.lexical`.
 """
 
-from host.models.port import Message, Model, Reply, Request, ToolCall, ToolSpec, Usage
+from host.models.errors import ModelError, ModelRefused, ModelTimeout, ModelUnavailable
+from host.models.port import Delta, Model, Reply, Request, Stop, Stream, ToolSpec, Usage
 
-__all__ = ["Message", "Model", "Reply", "Request", "ToolCall", "ToolSpec", "Usage"]
+__all__ = [
+    "Delta",
+    "Model",
+    "ModelError",
+    "ModelRefused",
+    "ModelTimeout",
+    "ModelUnavailable",
+    "Reply",
+    "Request",
+    "Stop",
+    "Stream",
+    "ToolSpec",
+    "Usage",
+]
