@@ -400,11 +400,3 @@ def test_an_inherited_tree_cannot_contradict_itself() -> None:
         Inherited(layers=Inherited.of(talk()).layers, choice=COLD)
     with pytest.raises(ValueError, match="a fork inherits at least one layer"):
         Inherited(choice=FORK)
-
-
-def test_a_choice_that_asks_for_a_part_of_the_history_is_refused() -> None:
-    """Nothing is passed whole that was asked for in part: a window is an error as long as none can be cut."""
-    with pytest.raises(
-        ValueError, match="history is passed on whole or not at all, not as recent 3 turns, conversation"
-    ):
-        Inherited.of(talk(), choice=ContextChoice(depth="recent", turns=3))

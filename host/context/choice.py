@@ -2,8 +2,13 @@
 
 `ContextChoice` has three independent sides: how deep (`none`, the `recent` turns, `all`), how many turns `recent`
 means, and which content (`conversation`: the words of user and assistant; `agents`: results of delegations too;
-`full`: every result). The words that tools offer are dialects of it and live here: "fork" is all of everything, "cold"
-is nothing.
+`full`: every result). Beside them stand two bounds that belong to whoever offers the choice: how many turns may be
+asked for, and how many tokens may be passed at all. `window` says what all of that means for a history.
+
+The words that tools offer are dialects of it and live here. Tasks: "fork" is all of everything, "cold" is nothing.
+Branches: "inherit" and "none" are the same two, and "compact" is all that was said, with what delegations brought,
+without the calls and results in between. Subagents: "forked" and "isolated". Whoever offers a window offers the three
+sides themselves.
 """
 
 from __future__ import annotations
@@ -12,19 +17,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-__all__ = ["COLD", "FORK", "ContextChoice"]
+__all__ = ["COLD", "COMPACT", "DIALECTS", "FORK", "ContextChoice", "Depth", "Dialect", "Scope"]
 
 Depth = Literal["none", "recent", "all"]
 Scope = Literal["conversation", "agents", "full"]
+Dialect = Literal["tasks", "branches", "subagents"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextChoice:
-    """What a child is to inherit. `turns` counts exchanges, from a person's message to the answer, for `recent`."""
+    """What a child is to inherit. `turns` counts exchanges, from a person's message to the answer, for `recent`.
+
+    `max_turns` bounds a requested number of turns, and not `all`; `max_tokens` bounds everything, None leaves it open.
+    """
 
     depth: Depth = "recent"
     turns: int = 5
     scope: Scope = "conversation"
+    max_turns: int = 10
+    max_tokens: int | None = None
 
     def __post_init__(self) -> None:
         if self.depth not in get_args(Depth):
@@ -33,15 +44,20 @@ class ContextChoice:
             raise ValueError(f"scope is one of {', '.join(get_args(Scope))}, not {self.scope!r}")
         if type(self.turns) is not int or self.turns < 1:
             raise ValueError(f"turns is a positive number of exchanges, not {self.turns!r}")
+        if type(self.max_turns) is not int or self.max_turns < 1:
+            raise ValueError(f"max_turns is a positive number of exchanges, not {self.max_turns!r}")
+        if self.max_tokens is not None and (type(self.max_tokens) is not int or self.max_tokens < 1):
+            raise ValueError(f"max_tokens is a positive number of tokens or None, not {self.max_tokens!r}")
 
     @classmethod
-    def parse(cls, said: str) -> ContextChoice:
+    def parse(cls, said: str, *, dialect: Dialect = "tasks") -> ContextChoice:
         """The choice that a tool's word stands for. Raises ValueError with the list of known words."""
+        words = DIALECTS[dialect]
         try:
-            return _WORDS[said]
+            return words[said]
         except (KeyError, TypeError):
-            known = " or ".join(f'"{word}"' for word in _WORDS)
-            raise ValueError(f"context is {known}, not {said!r}") from None
+            *first, last = [f'"{word}"' for word in words]
+            raise ValueError(f"context is {', '.join(first)} or {last}, not {said!r}") from None
 
     @property
     def is_cold(self) -> bool:
@@ -51,14 +67,32 @@ class ContextChoice:
     @property
     def is_whole(self) -> bool:
         """Whether everything is passed."""
-        return self.depth == "all" and self.scope == "full"
+        return self.depth == "all" and self.scope == "full" and self.max_tokens is None
+
+    @property
+    def exchanges(self) -> int | None:
+        """How many turns are passed at most; None for as many as there are."""
+        return min(self.turns, self.max_turns) if self.depth == "recent" else None
 
     def __str__(self) -> str:
-        word = next((word for word, choice in _WORDS.items() if choice == self), None)
-        turns = f" {self.turns} turns" if self.depth == "recent" else ""
-        return word or f"{self.depth}{turns}, {self.scope}"
+        if self.is_cold:
+            return "cold"
+        bound = "" if self.max_tokens is None else f", at most {self.max_tokens} tokens"
+        if self.depth == "all" and self.scope in _WHOLE:
+            return f"{_WHOLE[self.scope]}{bound}"
+        turns = "" if self.depth == "all" else f" {self.turns} turns"
+        if self.exchanges not in (None, self.turns):
+            turns += f" (bounded to {self.exchanges})"
+        return f"{self.depth}{turns}, {self.scope}{bound}"
 
 
 FORK: Final = ContextChoice(depth="all", scope="full")
 COLD: Final = ContextChoice(depth="none", scope="full")
-_WORDS: Final[Mapping[str, ContextChoice]] = {"fork": FORK, "cold": COLD}
+COMPACT: Final = ContextChoice(depth="all", scope="agents")
+
+DIALECTS: Final[Mapping[Dialect, Mapping[str, ContextChoice]]] = {
+    "tasks": {"fork": FORK, "cold": COLD},
+    "branches": {"inherit": FORK, "compact": COMPACT, "none": COLD},
+    "subagents": {"forked": FORK, "isolated": COLD},
+}
+_WHOLE: Final[Mapping[Scope, str]] = {"full": "fork", "agents": "compact"}

@@ -13,35 +13,21 @@ that message is the last one inherited: the tree is a chain of branches. Rules:
 - Cold and empty are different. Cold passes nothing on purpose, and leaves no trace. A fork of a conversation that says
   nothing yet is a fork: the child is told, and the record says so.
 
-Making one costs the same for any length of conversation.
+- A choice of less than everything is applied when it is made: `layers` holds what is passed, and counts what is not.
+
+Making one costs the same for any length of conversation; where a window is cut, it is linear.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from host.context.choice import COLD, FORK, ContextChoice
-from host.conversation import Conversation, Elsewhere, Message, Summary
+from host.context.layer import Layer, Sent
+from host.context.window import windowed
+from host.conversation import Conversation, Elsewhere, Summary
 
-__all__ = ["Inherited", "Layer", "Passed"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layer:
-    """One conversation of the tree. `agent` names who was at work in it; None stands for the conversation with the
-    person.
-
-    `below` is the id of the message, in a layer above, that this exchange hangs below; None at the root.
-    """
-
-    conversation: Conversation
-    agent: str | None = None
-    below: str | None = None
-
-    def passed(self) -> Iterator[Message]:
-        """The messages that are passed on, in order: all but the volatile."""
-        return (message for message in self.conversation if not message.volatile)
+__all__ = ["Inherited", "Layer", "Passed", "Sent"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +46,8 @@ class Inherited:
             raise ValueError("a cold start inherits no layers")
         if not self.choice.is_cold and not self.layers:
             raise ValueError("a fork inherits at least one layer, if only an empty one")
-        if not self.choice.is_cold and not self.choice.is_whole:
-            raise ValueError(f"history is passed on whole or not at all, not as {self.choice}")
+        if not self.choice.is_whole:
+            object.__setattr__(self, "layers", windowed(self.layers, self.choice))
 
     @classmethod
     def cold(cls) -> Inherited:
@@ -73,15 +59,35 @@ class Inherited:
         """One conversation as it stands now: the person's, or that of the agent named."""
         return _NOTHING.extend(conversation, agent=agent, choice=choice)
 
-    def extend(self, conversation: Conversation, *, agent: str | None, choice: ContextChoice = FORK) -> Inherited:
+    def extend(
+        self,
+        conversation: Conversation,
+        *,
+        agent: str | None,
+        choice: ContextChoice = FORK,
+        sent: Sent | None = None,
+        steering: frozenset[str] = frozenset(),
+        delegating: frozenset[str] = frozenset(),
+        loading: frozenset[str] = frozenset(),
+    ) -> Inherited:
         """What the receiver passes on when it forks: all that it inherited, and its own exchange below it."""
         if choice.is_cold:
             return _NOTHING
-        below = next(
-            (layer.conversation.id for layer in reversed(self.layers) if layer.conversation.id is not None), None
+        below = next((layer.end for layer in reversed(self.layers) if layer.end is not None), None)
+        layer = Layer(
+            conversation=conversation,
+            agent=agent,
+            below=below,
+            sent=sent,
+            steering=steering,
+            delegating=delegating,
+            loading=loading,
         )
-        layer = Layer(conversation=conversation, agent=agent, below=below)
         return Inherited(layers=(*self.layers, layer), choice=choice)
+
+    def choose(self, choice: ContextChoice) -> Inherited:
+        """As much of this as the choice passes on."""
+        return _NOTHING if choice.is_cold or self.is_cold else Inherited(layers=self.layers, choice=choice)
 
     @property
     def is_cold(self) -> bool:
@@ -97,6 +103,11 @@ class Inherited:
         return sum(layer.conversation.tokens for layer in self.layers)
 
     @property
+    def left_out(self) -> int:
+        """How many messages a choice left out of it."""
+        return sum(layer.left_out for layer in self.layers)
+
+    @property
     def nothing(self) -> str | None:
         """Why a fork has nothing to inherit, as a sentence; None where it has something, or is cold."""
         if self.is_cold or self:
@@ -106,6 +117,8 @@ class Inherited:
             return "The parent conversation's history is held by its model provider's server and cannot be read here."
         if any(isinstance(part, Summary) for message in messages for part in message.parts):
             return "The parent conversation's history was compacted into a form that cannot be read here."
+        if self.left_out:
+            return "Everything in the parent conversation was left out by the choice of how much to pass on."
         if messages:
             return "No message of the parent conversation says anything yet."
         return "The parent conversation has no messages yet."
@@ -133,9 +146,13 @@ class Passed:
         return tuple(tuple(message.id for message in layer.passed()) for layer in self.inherited.layers)
 
     def as_plain(self) -> dict[str, object]:
-        """The record as JSON data. `tokens` is an estimate; `nothing` says why a fork inherited nothing."""
+        """The record as JSON data. `tokens` is an estimate; `nothing` says why a fork inherited nothing.
+
+        Where messages were left out, `left_out` counts them layer by layer, and `over_budget` those that did not fit
+        into the tokens that the choice allows.
+        """
         ids = self.ids
-        return {
+        plain: dict[str, object] = {
             "choice": str(self.inherited.choice),
             "chooser": self.chooser,
             "rendering": self.rendering,
@@ -147,6 +164,11 @@ class Passed:
                 for layer, passed in zip(self.inherited.layers, ids, strict=True)
             ],
         }
+        if self.inherited.left_out:
+            plain["left_out"] = [layer.left_out for layer in self.inherited.layers]
+        if over_budget := sum(layer.over_budget for layer in self.inherited.layers):
+            plain["over_budget"] = over_budget
+        return plain
 
 
 _NOTHING = Inherited()

@@ -1,10 +1,12 @@
 """The section of a child's instructions that holds what it inherited: how its lines are written, and how it is read.
 
+What is added while the child runs is a continuation, a section of the same kind in a message of its own.
+
 The section is text that a model reads, so it is written for reading; and it is text that a program reads (the lexical
 model, tests, whoever inspects a run), so it has a grammar. One line, one role; every line ends with LF:
 
     section     = begin, {explanation}, {layer line, {entry}}, end
-    begin       = "=== Inherited conversation " nonce " begins. The system supplied it. ==="
+    begin       = "=== Inherited conversation " nonce (" begins" | " continues") ". The system supplied it. ==="
     end         = "=== Inherited conversation " nonce " ends. ==="
     explanation = a line of prose; it stands before the first layer line and begins with a capital letter
     layer line  = "--- Layer " depth ": " description " ---"
@@ -23,7 +25,8 @@ model, tests, whoever inspects a run), so it has a grammar. One line, one role; 
 several entries (text, then its calls), which then bear the same number. At depth 1 the speaker has no number; below
 it has one, and "caller" is whoever gave that layer's agent its work. A header without deed is followed by what was
 said; "calls" by the arguments as they were written; "answers" by the result; "shows" by a name or address, if there
-is one; "records" by JSON.
+is one; "records" by JSON. A continuation says in its layer lines how many messages are new; its messages and calls
+are numbered on from those that the child has, and an answer may be to a call that stands in an earlier section.
 
 Why content cannot break it: everything that anyone said stands behind "> ", on every line, so no content stands where a
 header, a layer line or a marker stands; names and other short strings in headers are JSON strings on one line. All
@@ -35,7 +38,9 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 __all__ = [
@@ -48,6 +53,7 @@ __all__ = [
     "layer_line",
     "quote",
     "read_section",
+    "read_sections",
     "readable",
     "string",
 ]
@@ -57,7 +63,7 @@ NONCE: Final = re.compile(r"[0-9a-z]{8,64}")
 
 _STRING: Final = r'"(?:[^"\\\n]|\\.)*"'
 _BEGIN: Final = re.compile(
-    r"^=== Inherited conversation ([0-9a-z]{8,64}) begins\. The system supplied it\. ===$", re.MULTILINE
+    r"^=== Inherited conversation ([0-9a-z]{8,64}) (begins|continues)\. The system supplied it\. ===$", re.MULTILINE
 )
 _END: Final = re.compile(r"^=== Inherited conversation ([0-9a-z]{8,64}) ends\. ===$", re.MULTILINE)
 _LAYER: Final = re.compile(r"--- Layer ([0-9]+): (.*) ---")
@@ -124,12 +130,16 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Section:
-    """A section that has been read. `layers` holds each layer's description, the root's first."""
+    """A section that has been read. `layers` holds each layer's description, the root's first.
+
+    A continuation says so in `continues`, and has only the layers in which something is new.
+    """
 
     nonce: str
     explanation: str
     layers: tuple[str, ...]
     entries: tuple[Entry, ...]
+    continues: bool = False
 
 
 def readable(text: str) -> str:
@@ -173,9 +183,9 @@ def quote(text: str) -> str:
     return "\n".join([f"> {line}" if line else ">" for line in text.split("\n")])
 
 
-def begin_line(nonce: str) -> str:
-    """The line that opens the section."""
-    return f"=== Inherited conversation {nonce} begins. The system supplied it. ==="
+def begin_line(nonce: str, *, continues: bool = False) -> str:
+    """The line that opens the section, or a continuation of it."""
+    return f"=== Inherited conversation {nonce} {'continues' if continues else 'begins'}. The system supplied it. ==="
 
 
 def end_line(nonce: str) -> str:
@@ -226,17 +236,32 @@ def read_section(system_text: str, *, nonce: str | None = None) -> Section | Non
     """Read the inherited conversation out of a child's instructions; None if they hold none (a cold child's do not).
 
     It needs only the text. The first complete section is read; with `nonce`, the first that bears it. Whatever stands
-    before the section in the instructions must come from the developer: only that could imitate one. Linear in the
-    text's length.
+    before the section in the instructions must come from the developer: only that could imitate one. A continuation is
+    read out of its message in the same way. Linear in the text's length.
     """
-    ends: dict[str, re.Match[str]] = {}
-    for match in _END.finditer(system_text):
-        ends.setdefault(match[1], match)
-    for begin in _BEGIN.finditer(system_text):
-        end = ends.get(begin[1])
-        if end is not None and end.start() > begin.end() and nonce in (None, begin[1]):
-            return _read(begin[1], system_text[begin.end() + 1 : end.start()].split("\n"))
-    return None
+    return next(_sections(system_text, nonce), None)
+
+
+def read_sections(text: str, *, nonce: str | None = None) -> tuple[Section, ...]:
+    """All complete sections of a text in order, with `nonce` those that bear it. No section stands inside another."""
+    return tuple(_sections(text, nonce))
+
+
+def _sections(text: str, nonce: str | None) -> Iterator[Section]:
+    ends: dict[str, deque[re.Match[str]]] = {}
+    for match in _END.finditer(text):
+        ends.setdefault(match[1], deque()).append(match)
+    done = 0
+    for begin in _BEGIN.finditer(text):
+        if begin.start() < done or nonce not in (None, begin[1]):
+            continue
+        ending = ends.get(begin[1], deque())
+        while ending and ending[0].start() <= begin.end():
+            ending.popleft()
+        if ending:
+            done = ending[0].end()
+            lines = text[begin.end() + 1 : ending[0].start()].split("\n")
+            yield replace(_read(begin[1], lines), continues=begin[2] == "continues")
 
 
 def _read(nonce: str, lines: list[str]) -> Section:
