@@ -184,6 +184,8 @@ class Guest:
 
     def _output(self, stream: Stream, text: str) -> None:
         output = Output(stream=stream, text=text)
+        if self.calls.closed:
+            return  # it was somebody else's
         if self._running is None:
             self._held.append(output)
         else:
@@ -192,11 +194,33 @@ class Guest:
     # A session
 
     def _open(self, event: Open) -> None:
+        if self._running is not None:
+            self._leave()
+        self._held.clear()
         self._scope.open(event, self)
         self._channel.know(self._scope.records())
         self._token = event.token
         self.loop.task_limit = event.limits.get("tasks", sys.maxsize)
         self.calls.limit = event.limits.get("calls", sys.maxsize)
+
+    def _leave(self) -> None:
+        """End a cell in whose middle this guest is, as a copy of one that goes on elsewhere.
+
+        Its code may clean up, unseen, and can call nothing. The names are those that it had before.
+        """
+        names = dict(self._scope.namespace)
+        self._running = self._waited = None  # so no interrupt is raised in it: the host stops a guest that goes on
+        self.calls.in_flight.clear()
+        self.calls.closed = True
+        with contextlib.suppress(BaseException):  # no memory, say: it is over all the same
+            ending.leave(self.loop)
+        ending.abandon_tasks(self.loop)
+        self.loop.forget()
+        self.console.end_cell()
+        self.calls.closed = False
+        self._clear()
+        self._scope.namespace.clear()
+        self._scope.namespace.update(names)
 
     # A cell, from its beginning to its end
 
@@ -307,6 +331,8 @@ class Guest:
         delegates: bool,
     ) -> CallFuture:
         """Make a call: its answer, to be awaited."""
+        if self._scope.gone:
+            self._scope.refuse_gone(path)
         future = self.calls.start(path, args, kwargs, context, self._token if delegates else None)
         if self.interrupts.late:
             future.cancel()
@@ -351,6 +377,6 @@ class Guest:
         """What asyncio logs: an exception that nobody awaited, mostly."""
         error = context.get("exception")
         silent = TimeLimit, asyncio.CancelledError, SystemExit, KeyboardInterrupt
-        if isinstance(error, silent) or self.interrupts.stop is not None:
+        if isinstance(error, silent) or self.interrupts.stop is not None or self.calls.closed:
             return
         self.console.stderr.write(failures.logged(context, self._scope.sources))

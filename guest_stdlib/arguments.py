@@ -23,7 +23,7 @@ from guest_stdlib import corrections, expressions, shapes
 from guest_stdlib.declared import Context, Method, Parameter
 from guest_stdlib.pending import PendingCall, refuse
 
-__all__ = ["Arguments", "in_order", "nearest", "placeholder", "signature_text"]
+__all__ = ["CHOICES", "Arguments", "in_order", "nearest", "placeholder", "signature_text"]
 
 CHOICES: Final[tuple[Context, ...]] = get_args(Context)
 

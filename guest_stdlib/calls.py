@@ -59,6 +59,7 @@ class Calls:
         self.loop: asyncio.AbstractEventLoop | None = None
         self.in_flight: dict[int, CallFuture] = {}
         self.limit = sys.maxsize  # calls of one cell, refused ones included
+        self.closed = False  # a cell is being left, from which nothing may be called any more
         self.made = 0
         self.fresh = 0  # made since the guest last rested
         self.latest = ""
@@ -72,6 +73,8 @@ class Calls:
         token: str | None,
     ) -> CallFuture:
         """Make a call. What cannot be sent raises here, and so does a call beyond the limit."""
+        if self.closed:
+            raise asyncio.CancelledError("the cell is over")
         self.made += 1
         if self.made > self.limit:
             self._too_many()

@@ -38,7 +38,8 @@ class Parameter:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
     """One method. `delegates` says that it takes the inherited conversation, and so has the choice `context=`, whose
-    value when left out is `context`. `repeatable` says that calling it twice does no harm.
+    value when left out is `context`. `repeatable` says that calling it twice does no harm. `of` names the record whose
+    method it is in agent code: its first parameter takes that record, and `task.ask(x)` is `tasks.ask(task, x)`.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Method:
     delegates: bool = False
     context: Context = "fork"
     repeatable: bool = False
+    of: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,11 +96,15 @@ class DeclaredError:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredRecord:
-    """A dataclass that capabilities return or take: a name in scope, with the fields as attributes in order."""
+    """A dataclass that capabilities return or take: a name in scope, with the fields as attributes in order.
+
+    With `result` it is a handle: the methods that say `of` it are its own, and awaiting it calls the one of this name.
+    """
 
     name: str
     doc: str = ""
     fields: tuple[str, ...] = ()
+    result: str = ""
 
     def as_plain(self) -> dict[str, object]:
         """The form that crosses."""

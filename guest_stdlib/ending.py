@@ -5,6 +5,8 @@ Rules:
 - A task that is left over is cancelled and may clean up, calls included; not for long, and once more if it goes on.
   What runs then is closed where it stands.
 - Async generators that were begun are closed, as `asyncio.run` closes them.
+- A cell that is left (a copy of the guest goes on without it) is ended in one go: what waits is cancelled, and again if
+  it goes on to wait for something else, since there is nothing to wait for.
 - Each kind of thing left over is one notice, with function and line and what to write.
 """
 
@@ -20,9 +22,10 @@ from typing import Any, Final
 
 from guest_stdlib.loop import Loop, answer
 
-__all__ = ["abandon_tasks", "anything_left", "end"]
+__all__ = ["abandon_tasks", "anything_left", "end", "leave"]
 
 _GRACE: Final = 1.0  # seconds for what a cancelled task still does, twice
+_CANCELLATIONS: Final = 20  # of one task, in a cell that is left
 
 
 def anything_left(loop: Loop) -> bool:
@@ -49,6 +52,25 @@ async def end(loop: Loop, *, stopped: bool) -> list[str]:
         with contextlib.suppress(BaseException):
             await asyncio.wait_for(generator.aclose(), _GRACE)
     return notices
+
+
+def leave(loop: Loop) -> None:
+    """Let all tasks and generators end now. Nothing that they wait for comes any more; those that go on are left."""
+    _cancelled(loop)
+    for generator in loop.unfinished():
+        with contextlib.suppress(Exception):
+            loop.create_task(generator.aclose())
+    _cancelled(loop, at_first=False)
+
+
+def _cancelled(loop: Loop, *, at_first: bool = True) -> None:
+    for attempt in range(_CANCELLATIONS):
+        for task in list(loop.tasks) if at_first or attempt else ():
+            task.cancel()
+        with contextlib.suppress(SystemExit, KeyboardInterrupt):  # they leave the loop; the rest is still ready
+            loop.run_ready()
+        if not loop.tasks:
+            return
 
 
 def abandon_tasks(loop: Loop) -> None:

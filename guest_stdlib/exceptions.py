@@ -30,8 +30,12 @@ class DeclaredException(Exception):
 
     __match_args__: tuple[str, ...] = ()
 
-    def __init__(self, message: object = "", /, **fields: object) -> None:
-        known = type(self).__match_args__
+    def __init__(self, *args: object, **fields: object) -> None:
+        known, message = type(self).__match_args__, args[0] if args else ""
+        if len(args) > 1:  # as the class may be on the host: NeedsClarification(question, options)
+            if len(args) > len(known):
+                raise TypeError(f"{type(self).__name__}() takes a message, or {', '.join(known) or 'nothing more'}")
+            fields = dict(zip(known, args, strict=False)) | fields
         if not message and "message" in fields and "message" not in known:
             message = fields.pop("message")
         unknown = [name for name in fields if name not in known]

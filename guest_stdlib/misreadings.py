@@ -9,6 +9,7 @@ Rules:
 from __future__ import annotations
 
 import ast
+import asyncio
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -41,6 +42,8 @@ def attribute(error: BaseException, scene: Scene) -> str | None:
         return None
     if owner is None:
         return _none(error)
+    if isinstance(owner, asyncio.Future):
+        return _awaited_first(expressions.raised_at(error))
     if isinstance(owner, Record):
         if name in ("get", "keys", "items", "values"):
             return f"{_described(owner)} Read them as attributes; dataclasses.asdict makes it a dict."
@@ -55,6 +58,15 @@ def _none(error: BaseException) -> str | None:
     if found is None or not isinstance(found.node, ast.Attribute):
         return None
     return f"{ast.unparse(found.node.value)} is None: nothing was found. Check for None first."
+
+
+def _awaited_first(found: Found | None) -> str:
+    """What to write where `asyncio.gather(...)`, or a task, was taken for its answer."""
+    node = found.node if found else None
+    if not isinstance(node, ast.Attribute | ast.Subscript):
+        return "It was not awaited. Write: results = await asyncio.gather(...)"
+    text, owner = ast.unparse(node), ast.unparse(node.value)
+    return f"{owner} was not awaited. Write: (await {owner}){text.removeprefix(owner)}"
 
 
 def _of_items(items: Iterable[object], name: str) -> str | None:
@@ -131,7 +143,9 @@ def operation(error: BaseException, scene: Scene) -> str | None:
     for pattern, explain in _WORDS:
         if match := pattern.search(said):
             kind = next((group for group in match.groups() if group), "")
-            return explain(_Mistake(kind=kind, found=expressions.raised_at(error), scene=scene))
+            hint = explain(_Mistake(kind=kind, found=expressions.raised_at(error), scene=scene))
+            if hint is not None:
+                return hint
     return None
 
 
@@ -149,6 +163,16 @@ def _subscripted(mistake: _Mistake) -> str | None:
             return f"{mistake.kind} is a record, its fields are attributes. Write: {owner}.{close[0]}"
         return f"{mistake.kind} is a record with the fields {listed(mistake.fields)}."
     return f"{owner} is one {mistake.kind}, not a list of them; its fields are {listed(mistake.fields)}."
+
+
+def _unawaited(mistake: _Mistake) -> str | None:
+    return _awaited_first(mistake.found) if mistake.fields is None else None  # a record may be called Task, too
+
+
+def _no_coroutine(mistake: _Mistake) -> str | None:
+    if mistake.fields is None:
+        return None
+    return f"A {mistake.kind} goes on by itself and needs no task. Await it, alone or in await asyncio.gather(...)."
 
 
 def _not_awaitable(mistake: _Mistake) -> str:
@@ -177,7 +201,9 @@ def _not_json(mistake: _Mistake) -> str | None:
 def _not_callable(mistake: _Mistake) -> str | None:
     for declared in mistake.scene.capabilities:
         if declared.name == mistake.kind:
-            known = [signature_text(f"{declared.name}.{method.name}", method) for method in declared.methods]
+            known = [
+                signature_text(f"{declared.name}.{method.name}", method) for method in declared.methods if not method.of
+            ]
             return f"{mistake.kind} is called by its methods: {listed(known)}."
     return None
 
@@ -200,9 +226,11 @@ def _not_iterable(mistake: _Mistake) -> str | None:
 
 
 _WORDS: Final[tuple[tuple[re.Pattern[str], Callable[[_Mistake], str | None]], ...]] = (
+    (re.compile(r"(?:'|type )(_GatheringFuture|Future|Task)'? (?:object )?(?:is not|has no len)"), _unawaited),
     (re.compile(r"'(\w+)' object is not subscriptable"), _subscripted),
     (re.compile(r"object (\w+) can't be used in 'await' expression"), _not_awaitable),  # 3.13
     (re.compile(r"'(\w+)' object can't be awaited"), _not_awaitable),  # 3.14
+    (re.compile(r"a coroutine was expected, got (\w+)\("), _no_coroutine),
     (re.compile(r"Object of type (\w+) is not JSON serializable"), _not_json),
     (re.compile(r"'(\w+)' object is not callable"), _not_callable),
     (re.compile(r"unhashable type: 'list'|An asyncio.Future, a coroutine or an awaitable is required"), _gathered),

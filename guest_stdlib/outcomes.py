@@ -43,13 +43,13 @@ def tell(
     limits: CodecLimits,
 ) -> None:
     """Put the terminal event of a cell into the frame. `unawaited` and `left` are notices of things not done."""
-    notices = running.notices(unawaited, left)
     if running.error is None or left_normally(running.error):
-        _done(running, scope, put, notices, limits)
+        _done(running, scope, put, running.notices(unawaited, left), limits)
     else:
         hint = scope.hint(running.error, running.notice, unawaited)
         failure = failures.record(running.error, scope.sources, filename=running.filename, stop=stop, hint=hint)
-        _failed(running, failure, put, notices)
+        untold = [sentence for sentence in unawaited if sentence != hint]  # what is said once is enough
+        _failed(running, failure, put, running.notices(untold, left))
 
 
 def _done(running: Running, scope: Scope, put: Put, notices: tuple[str, ...], limits: CodecLimits) -> None:

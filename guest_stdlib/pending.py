@@ -83,6 +83,12 @@ class Unawaited:
         """Forget a call: somebody else sees to it now."""
         self._calls.pop(call, None)
 
+    def told(self, call: PendingCall) -> None:
+        """Forget a call and all others that the same place in the code has made: what is wrong there was said."""
+        same = [other for other in self._calls if other._code is call._code and other._instruction == call._instruction]
+        for other in same:
+            del self._calls[other]
+
     def clear(self) -> None:
         """Forget all: a new cell begins."""
         self._calls.clear()
@@ -111,11 +117,14 @@ def _never_awaited(name: str, advice: str, times: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """What a call is made of, the same for all calls of one method: its path, and what makes one."""
+    """What a call is made of, the same for all calls of one method: its path as it is shown, and what makes one. `own`
+    of its arguments, the first ones, are the object that has the method.
+    """
 
     path: str
     start: Start
     unawaited: Unawaited
+    own: int = 0
 
 
 class PendingCall(Coroutine[Any, Any, object]):
@@ -197,7 +206,7 @@ class PendingCall(Coroutine[Any, Any, object]):
     # As a text
 
     def __repr__(self) -> str:
-        arguments = [reprlib.repr(argument) for argument in self._args]
+        arguments = [reprlib.repr(argument) for argument in self._args[self._target.own :]]
         arguments += [f"{name}={reprlib.repr(argument)}" for name, argument in self._kwargs.items()]
         state = "awaited" if self._made else "not awaited"
         return f"<coroutine {self._target.path}({', '.join(arguments)}) on line {_line(self)}, {state}>"
@@ -237,15 +246,18 @@ PendingCall.__name__ = PendingCall.__qualname__ = "coroutine"
 
 
 def refuse(call: PendingCall) -> Never:
-    """Raise the TypeError for a call that was used as if it were its answer."""
+    """Raise the TypeError for a call that was used as if it were its answer. No notice tells the same again."""
     if call._made:
         keep = f"answer = await {call._target.path}(...)"
         raise TypeError(f"{_said(call)} is the call, not its answer. Keep what await gives: {keep}")
-    raise TypeError(f"{_said(call)} was not awaited. {_advice(call)}")
+    said = f"{_said(call)} was not awaited. {_advice(call)}"
+    call._target.unawaited.told(call)
+    raise TypeError(said)
 
 
 def _said(call: PendingCall) -> str:
-    return f"{call._target.path}({'...' if call._args or call._kwargs else ''}) on line {_line(call)}"
+    written = len(call._args) > call._target.own or call._kwargs
+    return f"{call._target.path}({'...' if written else ''}) on line {_line(call)}"
 
 
 def _line(call: PendingCall) -> int:

@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import dataclasses
 import reprlib
+from collections.abc import Mapping
 from inspect import Parameter, Signature
+from types import MappingProxyType
 from typing import Any, Self
 
 from guest_stdlib.declared import DeclaredRecord
@@ -33,7 +35,7 @@ class _FromDataclass:
         made: type = dataclasses.dataclass(init=False, repr=False, eq=False)(plain)
         value: object = getattr(made, self._name)
         if names:  # a class without fields may be the one that all records share
-            setattr(kind, self._name, value)
+            type.__setattr__(kind, self._name, value)  # a handle's class refuses it to others
         return value
 
 
@@ -43,7 +45,7 @@ class _Constructor:
     def __get__(self, record: object, kind: type[Record]) -> Signature:
         signature = Signature([Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in kind.__match_args__])
         if kind.__match_args__:
-            kind.__signature__ = signature
+            type.__setattr__(kind, "__signature__", signature)
         return signature
 
 
@@ -99,12 +101,15 @@ def _fields(kind: type[Record]) -> str:
     return f"The fields of {kind.__name__} are {', '.join(kind.__match_args__) or 'none'}."
 
 
-def record_class(declared: DeclaredRecord) -> type[Record]:
-    """The class of a declared record."""
-    members: dict[str, object] = {
+def record_class(
+    declared: DeclaredRecord, members: Mapping[str, object] = MappingProxyType({}), *, kind: type = type
+) -> type[Record]:
+    """The class of a declared record. `members` are further ones, `kind` is the class's own class."""
+    own: dict[str, object] = {
         "__doc__": declared.doc or f"{declared.name}({', '.join(declared.fields)})",
         "__module__": "__main__",
         "__match_args__": tuple(declared.fields),
         "__annotations__": dict.fromkeys(declared.fields, Any),
     }
-    return type(declared.name, (Record,), members)
+    made: type[Record] = kind(declared.name, (Record,), {**own, **members})
+    return made

@@ -36,8 +36,13 @@ class Scene:
 
     @property
     def methods(self) -> dict[str, Method]:
-        """All declared methods by their path, `contacts.find`."""
-        return {f"{each.name}.{method.name}": method for each in self.capabilities for method in each.methods}
+        """All declared methods of capabilities by their path, `contacts.find`; those of handles are not among them."""
+        return {
+            f"{each.name}.{method.name}": method
+            for each in self.capabilities
+            for method in each.methods
+            if not method.of
+        }
 
     def meant(self, name: str) -> str | None:
         """The capability or the method's path that `name` was probably meant to be."""

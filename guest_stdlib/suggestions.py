@@ -163,7 +163,7 @@ def _outside(error: BaseException, scene: Scene) -> str | None:
     if "unknown url type" in str(error):  # https, where there is no ssl
         outside = listed(scene.capability_names) or "nothing"
         return f"There is no network here: what is outside is reached through {outside}."
-    if not isinstance(error, FileNotFoundError | PermissionError):
+    if not isinstance(error, FileNotFoundError | PermissionError) or _of_a_call(error):
         return None
     reads = [
         signature_text(path, method)
@@ -173,7 +173,17 @@ def _outside(error: BaseException, scene: Scene) -> str | None:
     return f"Documents are read with: {listed(reads)}" if reads else None
 
 
+def _of_a_call(error: BaseException) -> bool:
+    """Whether a call of a capability raised it: then it says itself what was not found or not allowed."""
+    node = found.node if (found := expressions.raised_at(error)) else None
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Attribute) and node.func.attr == "blocking"
+    return isinstance(node, ast.Await)
+
+
 def _runtime(error: BaseException, _: Scene) -> str | None:
+    if str(error) == "await wasn't used with future":
+        return "What asyncio.gather gives is awaited before it is gone through: results = await asyncio.gather(...)"
     if str(error) == "cannot reuse already awaited coroutine":
         return "A call can be awaited once. Keep its answer in a name, or write the call again."
     return None

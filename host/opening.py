@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Literal
 
 import trio
 
+from guest_stdlib.declared import Context
 from host.capability import Capability, Policy, Table, describe, schemas
 from host.context import Inherited
 from host.conversation import Conversation
 from host.errors import HostError
 from host.session import HostSession, Origin, as_inherited
 from sandbox import Limits, Session, SuspendedError, read_suspended
+from sandbox.errors import MomentError
 from sandbox.guest import Template
 from sandbox.image import Image
+from sandbox.moment import Moment
 from sandbox.opening import load_template, template_of
 from sandbox.pool import Spares
 from sandbox.settings import Settings
@@ -55,16 +60,25 @@ class Host:
         seed: int | None = None,
         held: Collection[str] = (),
         rollback: bool = True,
+        state: Moment | None = None,
     ) -> AsyncIterator[HostSession]:
         """A fresh interpreter, closed at the end of the block, whose delegating calls fork `inherited`.
 
         `Inherited.cold()` starts the run itself cold: then all its calls are. `seed` makes random numbers and the
         clock repeatable. Calls to the paths in `held` are not made: the session waits on them, to be suspended.
         `rollback` False saves the checkpoint before each cell, where a session runs only one.
+
+        `state` (from `HostSession.state`) is an interpreter to start from in place of a fresh one, on whatever image
+        it has. Its names and values are here; a cell in the middle of which it stood has ended, and nobody hears of
+        it. Its capabilities are not here but this host's: what code kept of the others refuses. Raises HostError
+        where it cannot be: under another policy, or if it is larger than this host's limits allow, or if that cell's
+        own code does not end.
         """
         tree = as_inherited(inherited)
+        if state is not None and state.policy != self._policy:
+            raise HostError(f'this state is one of policy "{state.policy}", and this host has "{self._policy}"')
         session = None
-        if self._spares is not None and seed is None and not held and rollback and not tree.is_cold:
+        if self._spares is not None and seed is None and not held and rollback and state is None and not tree.is_cold:
             session = self._spares.take_nowait()
         if session is None:
             session = HostSession(self._table, Origin(inherited=tree, policy=self._context_policy))
@@ -74,7 +88,13 @@ class Host:
                 session._answer,
                 rollback=rollback,
                 held=frozenset(held),
+                moment=state,
             )
+            if state is not None:
+                try:
+                    await session._sandbox.prepare()
+                except MomentError as error:
+                    raise HostError(f"no session can start from this state: {error}") from error
         else:
             session._place(Origin(inherited=tree, policy=self._context_policy, token=session.origin.token))
         try:
@@ -84,9 +104,16 @@ class Host:
                 await session.aclose()
 
     @asynccontextmanager
-    async def resume(self, data: bytes, *, held: Collection[str] = ()) -> AsyncIterator[HostSession]:
+    async def resume(
+        self,
+        data: bytes,
+        *,
+        held: Collection[str] = (),
+        choices: Mapping[int | str, Context] = MappingProxyType({}),
+    ) -> AsyncIterator[HostSession]:
         """A session that was put to sleep, perhaps by another process, with all that it inherited. If it waits in the
-        middle of a cell, `finish` goes on with it.
+        middle of a cell, `finish` goes on with it; `choices` are for its pending calls, as those of
+        `HostSession.fork`.
 
         It goes on on the image that it was suspended on, whatever the host's own is. Raises `SuspendedError` if that
         is not here, or if the bytes are damaged, not a session's, or call something that this host does not offer.
@@ -105,13 +132,17 @@ class Host:
                     f"this session was opened with the capability `{capability.name}`, and the host here "
                     + ("offers another one of that name" if capability.name in offered else "does not offer it")
                 )
-        session = HostSession(self._table, Origin.from_plain(stored.note.get("origin")))
+        origin = Origin.from_plain(stored.note.get("origin"))
+        if stored.resting is None:
+            origin = replace(origin, cell=None, choices={})
+        session = HostSession(self._table, origin)
         if session.origin.token != stored.settings.token:
             raise SuspendedError("this suspended session is malformed (its token)")
         session._sandbox = await Session.wake(
             template, stored, session._answer, held=frozenset(held), limits=self._limits
         )
         try:
+            session._choose(choices)
             yield session
         finally:
             with trio.CancelScope(shield=True):

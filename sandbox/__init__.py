@@ -5,7 +5,6 @@ Knows frames, time and memory. Knows no agent, no model and no conversation.
 
 from guest_stdlib.channel import Call
 
-from .cell import PendingCall
 from .errors import (
     CallRejected,
     EngineError,
@@ -17,6 +16,7 @@ from .errors import (
 from .limits import Limits
 from .opening import open_sandbox, read_suspended, resume_sandbox
 from .outcome import Failure, Outcome, Usage
+from .resting import PendingCall
 from .session import Session
 
 __all__ = [

@@ -33,36 +33,13 @@ from .failure import failure_of
 from .interpreter import Interpreter
 from .limits import Limits, LimitWatch, Reason
 from .outcome import OutputBuffer
+from .resting import PendingCall, Resting
 
-__all__ = ["Cell", "Crashed", "Ending", "PendingCall", "Resting", "Stopped", "Suspended"]
+__all__ = ["Cell", "Crashed", "Ending", "Resting", "Stopped", "Suspended"]
 
 type Answer = Callable[[Call], Awaitable[object]]
 
 STUCK: Final = "every task in the cell waits for another one, so none of them can go on"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PendingCall:
-    """A call that has no answer yet. `made` says that the capability was already asked."""
-
-    call: Call
-    made: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resting:
-    """A cell that waits, as a value. `settled` are answers that the guest has not seen; `wake` is the time to its
-    next timer in seconds; `output` is what it has written so far, as (stream, text).
-    """
-
-    number: int
-    name: str
-    pending: tuple[PendingCall, ...]
-    settled: tuple[Return | Throw, ...] = ()
-    wake: float | None = None
-    calls: int = 0
-    rounds: int = 0
-    output: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ __all__ = [
     "EngineError",
     "GuestCrashed",
     "GuestStopped",
+    "MomentError",
     "SandboxError",
     "SessionBusy",
     "SessionClosed",
@@ -41,6 +42,10 @@ class SuspendedError(SandboxError):
     """These bytes are no suspended session that can be resumed here: damaged, of another image or version, or not
     ours.
     """
+
+
+class MomentError(SandboxError):
+    """No session can start from this moment of another one: start a fresh one, or one with wider limits."""
 
 
 class GuestStopped(SandboxError):

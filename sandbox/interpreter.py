@@ -151,9 +151,11 @@ class Interpreter:
             return said.result.unwrap()
         return said.question.events if isinstance(said.question, _Wait) else []
 
-    async def open(self, opening: Open) -> None:
-        """The session's first turn, which nothing bounds but its own shortness."""
-        await self.turn([opening], LimitWatch(Limits()))
+    async def open(self, opening: Open, watch: LimitWatch | None = None) -> None:
+        """The session's first turn. Nothing bounds it but its own shortness; or `watch`, where code may run in it,
+        since the guest is opened anew.
+        """
+        await self.turn([opening], watch or LimitWatch(Limits()))
 
     @trio.lowlevel.enable_ki_protection
     async def stop(self) -> None:

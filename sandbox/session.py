@@ -13,15 +13,17 @@ from typing import Self
 
 import trio
 
-from guest_stdlib.channel import Failure, FromHost, HostChannel, Run, Throw
+from guest_stdlib.channel import FromHost, HostChannel, Run
 
-from .cell import Answer, Cell, Crashed, PendingCall, Resting, Stopped, Suspended
+from .cell import Answer, Cell, Crashed, Stopped, Suspended
 from .clock import Clock
 from .errors import EngineError, SessionBusy, SessionClosed, SuspendedError
 from .guest import Guest, Template
 from .interpreter import Frozen, Interpreter
 from .limits import Limits
+from .moment import Moment, begin
 from .outcome import Outcome, OutputBuffer, State
+from .resting import PendingCall, Resting, once
 from .settings import Settings
 from .snapshot import Snapshot
 from .stored import Stored
@@ -45,13 +47,15 @@ class Session:
         *,
         rollback: bool = True,
         held: frozenset[str] = frozenset(),
+        moment: Moment | None = None,
     ) -> None:
         self.settings = settings
         self._template, self._answer, self._rollback, self._held = template, answer, rollback, held
-        self._clock: Clock = settings.clock()
+        self._moment = moment  # what it starts from, in place of a fresh interpreter
+        self._clock: Clock = settings.clock(moment.monotonic if moment else 0)
         self._randomness: Randomness = settings.randomness()
         self._interpreter: Interpreter | None = None
-        self._cells = 0
+        self._cells = moment.cells if moment else 0
         self._cell: Cell | None = None
         self._resting: Resting | None = None
         self._checkpoint: Frozen | None = None
@@ -91,7 +95,9 @@ class Session:
             if resting is None or interpreter is None:
                 raise SessionBusy("this session does not wait in the middle of a cell: `run` one")
             self._resting = None
-            return await self._drive(interpreter, None, self._once(resting), on_output, name=resting.name)
+            return await self._drive(
+                interpreter, None, once(resting, self.settings.repeatable), on_output, name=resting.name
+            )
 
     async def prepare(self) -> Interpreter:
         """Have the interpreter started and opened, so that the first cell finds it ready. Called by `run` where
@@ -101,16 +107,22 @@ class Session:
             return self._interpreter
         async with self._preparing:
             if self._interpreter is None:
-                limit = self.settings.limits.memory_bytes
-                guest = await on_guest_thread(lambda: Guest(self._template, memory_bytes=limit))
-                interpreter = self._around(guest, HostChannel(self.settings.codec()))
-                try:
-                    await interpreter.open(self.settings.opening())
-                except BaseException:
-                    interpreter.close()
-                    raise
-                self._interpreter = interpreter
+                self._interpreter = await self._begun()
             return self._interpreter
+
+    async def _begun(self) -> Interpreter:
+        if (moment := self._moment) is not None:
+            self._template, self._moment = moment.template, None  # it is large, and needed once
+            return await begin(moment, self.settings, self._thaw)
+        limit = self.settings.limits.memory_bytes
+        guest = await on_guest_thread(lambda: Guest(self._template, memory_bytes=limit))
+        interpreter = self._around(guest, HostChannel(self.settings.codec()))
+        try:
+            await interpreter.open(self.settings.opening())
+        except BaseException:
+            interpreter.close()
+            raise
+        return interpreter
 
     async def _drive(
         self,
@@ -210,6 +222,25 @@ class Session:
             copy._interpreter = await copy._thaw(frozen)
         return copy
 
+    async def moment(self) -> Moment:
+        """The interpreter as it stands now, as a value from which other sessions can start: `Session(moment=...)`.
+
+        In the middle of a cell too. Nothing is waited for while that cell rests: what its own calls take is what was
+        there when they were made. Raises SessionBusy where it is in a blocking call.
+        """
+        if self._interpreter is None:
+            await self.prepare()
+        frozen, _ = await self._at_rest()
+        if frozen is None:
+            raise SessionClosed("this session was lost just now")
+        return Moment(
+            template=self._template,
+            frozen=frozen,
+            policy=self.settings.policy,
+            cells=self._cells,
+            monotonic=self._clock.monotonic(),
+        )
+
     async def suspend(self, *, note: dict[str, object] | None = None) -> bytes:
         """Put the session to sleep: bytes from which `resume_sandbox` goes on, in any process with the same image.
 
@@ -292,32 +323,6 @@ class Session:
         except EngineError as error:
             raise SuspendedError(f"this suspended session does not fit: {error}") from error
         return session
-
-    def _once(self, resting: Resting) -> Resting:
-        """Each call is made at most once: one that was under way fails in the script, unless it is declared
-        repeatable.
-        """
-        again = [
-            waiting for waiting in resting.pending if not waiting.made or self.settings.repeatable(waiting.call.path)
-        ]
-        unknown = [waiting.call for waiting in resting.pending if waiting not in again]
-        broken = tuple(
-            Throw(
-                call=call.call,
-                failure=Failure(
-                    kind="script",
-                    type="CallInterrupted",
-                    message=f"{call.path} was under way when the session was put to sleep. It may or may not have "
-                    "taken effect, so it was not made again.",
-                ),
-            )
-            for call in unknown
-        )
-        return replace(
-            resting,
-            pending=tuple(replace(waiting, made=False) for waiting in again),
-            settled=(*resting.settled, *broken),
-        )
 
     def _adopt_output(self, resting: Resting) -> None:
         self._output = OutputBuffer(self.settings.limits.output_bytes)

@@ -14,9 +14,9 @@ from typing import Any, Final, Self, cast
 from guest_stdlib.channel import Call, ChannelError, HostChannel, Phase, Return, Throw
 
 from . import snapshot
-from .cell import PendingCall, Resting
 from .errors import SuspendedError
 from .interpreter import Frozen
+from .resting import PendingCall, Resting
 from .settings import Settings
 from .snapshot import Snapshot
 

@@ -415,3 +415,74 @@ def test_limits_that_cannot_be_are_the_hosts_fault() -> None:
     """The guest does not go on with them."""
     with pytest.raises(PeerError, match="the host sent limits that cannot be: depth is an integer from"):
         GuestChannel().receive(by_hand(Open(limits={"depth": 0})))
+
+
+class TestOpenedAnew:
+    """A copy of a guest goes on for somebody else: cell and calls are closed on both sides, and nothing comes of them."""
+
+    def test_in_the_middle_of_a_cell(self) -> None:
+        """No end of the cell, and no word about its calls."""
+        pair = Pair().waiting()
+        assert pair.host.open_calls
+        pair.tell(Open(token="another"))
+        for channel in (pair.host, pair.guest):
+            assert (channel.phase, channel.cell, len(channel.open_calls)) == (Phase.OPENING, None, 0)
+        pair.reply(Rest())
+        assert pair.host.phase is pair.guest.phase is Phase.IDLE
+        pair.tell(Run(cell=2, source="2"))
+
+    def test_between_two_cells(self) -> None:
+        """The same."""
+        pair = Pair().ended()
+        pair.tell(Open())
+        pair.reply(Rest())
+        assert pair.host.phase is Phase.IDLE
+
+    def test_it_brings_limits_of_its_own(self) -> None:
+        """The guest holds itself to the latest ones."""
+        pair = Pair().waiting()
+        before = pair.guest.limits
+        pair.guest.receive(Codec().encode([Open(limits={**before.as_numbers(), "items": 1234})]))
+        assert pair.guest.limits.items == 1234
+
+    @pytest.mark.parametrize(
+        "event",
+        [
+            Call(call=2, path="b"),
+            Abandon(call=1),
+            Done(cell=1),
+            Failed(cell=1, failure=FAILURE),
+            Interrupted(),
+        ],
+        ids=lambda event: type(event).__name__,
+    )
+    def test_the_guest_may_say_nothing_of_the_cell_that_was_left(self, event: Event) -> None:
+        """A guest that does breaks the protocol."""
+        pair = Pair().waiting()
+        pair.tell(Open())
+        with pytest.raises(PeerError, match="while the guest opens the session"):
+            pair.host.receive(by_hand(event, Rest()), Via.EXCHANGE if isinstance(event, Interrupted) else Via.STEP)
+        assert pair.host.phase is Phase.BROKEN
+
+    def test_numbers_grow_on(self) -> None:
+        """Neither the number of a cell nor that of a call comes twice."""
+        pair = Pair().waiting()
+        pair.tell(Open())
+        pair.reply(Rest())
+        with pytest.raises(LocalError, match="1 was used already"):
+            pair.host.send(Run(cell=1, source="1"))
+        pair.tell(Run(cell=2, source="2"))
+        with pytest.raises(PeerError, match="1 was used already"):
+            pair.host.receive(by_hand(Call(call=1, path="a"), Rest()))
+
+    def test_an_answer_to_a_call_that_was_left(self) -> None:
+        """Cannot be given."""
+        pair = Pair().waiting()
+        pair.host.queue(Open())
+        with pytest.raises(LocalError, match="while the session is being opened"):
+            pair.host.queue(Return(call=1))
+
+    def test_not_inside_a_blocking_call(self) -> None:
+        """It lives on the native stack."""
+        with pytest.raises(LocalError, match="while the cell waits inside a blocking call"):
+            Pair().waiting(via=Via.EXCHANGE).host.send(Open())

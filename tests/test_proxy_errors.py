@@ -158,6 +158,14 @@ def test_a_declared_error_can_be_made_by_code_too() -> None:
             assert (question, options) == (None, ["A"])
 
 
+def test_a_declared_error_takes_its_fields_in_order_as_well() -> None:
+    """As the class that it is named after does; too many are refused under its own name."""
+    error = UNCLEAR_CLASS("Which one?", ["A", "B"])
+    assert (str(error), error.question, error.options) == ("Which one?", "Which one?", ["A", "B"])
+    with pytest.raises(TypeError, match=r"^NeedsClarification\(\) takes a message, or question, options$"):
+        UNCLEAR_CLASS("Which one?", ["A"], 3)
+
+
 def test_a_declared_error_may_have_a_field_called_message() -> None:
     """Then the keyword is the field."""
     kind: Any = error_class(DeclaredError(name="Refused", fields=("message",)))

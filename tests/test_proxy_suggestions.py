@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from guest_stdlib import packages, suggestions
+from guest_stdlib.channel.events import Failure
 from guest_stdlib.scene import Scene
 from tests.proxy_session import Session
 
@@ -221,6 +222,16 @@ def test_mistake_12_a_missing_file_names_the_methods_that_read_documents(session
     assert session.hint("import urllib.error\nraise urllib.error.URLError('unknown url type: https')") == (
         "There is no network here: what is outside is reached through contacts, search, outbox, lookup."
     )
+
+
+def test_mistake_12_an_error_of_a_capability_speaks_for_itself(session: Session) -> None:
+    """What it did not find, or does not allow, is no file of this machine's."""
+
+    session.answer = lambda _: Failure(kind="script", type="FileNotFoundError", message="There is no file 'x' here.")
+    gathered = "import asyncio\nawait asyncio.gather(search.read('x'))"
+    for code in ("await search.read('x')", "search.read.blocking('x')", gathered):
+        assert session.hint(code) is None
+    assert session.hint("try:\n    await search.read('x')\nexcept OSError:\n    open('/nowhere')") is not None
 
 
 def test_a_group_has_the_hint_of_its_first_member_that_has_one(session: Session) -> None:

@@ -26,6 +26,40 @@ def test_mistake_01_a_call_that_was_never_awaited_is_named_at_the_end():
     )
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "contacts.find('Ada').upper()",
+        "calls = [contacts.find(n) for n in 'abc']\n[call.upper() for call in calls]",
+        "import json\njson.dumps(contacts.find('Ada'))",
+    ],
+)
+def test_mistake_01_the_advice_is_given_once(source: str):
+    """By the exception or its hint, and not by a notice again."""
+    got = run(source)
+    said = f"{got.failure.message} {got.failure.hint}"
+    assert said.count("Write: ") == 1
+    assert got.notices == ()
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [
+        ("rows[0]", "rows was not awaited. Write: (await rows)[0]"),
+        ("rows.name", "rows was not awaited. Write: (await rows).name"),
+        ("len(rows)", "It was not awaited. Write: results = await asyncio.gather(...)"),
+        (
+            "for row in rows:\n    print(row)",
+            "What asyncio.gather gives is awaited before it is gone through: results = await asyncio.gather(...)",
+        ),
+    ],
+)
+def test_mistake_01_what_gather_gives_is_no_list_yet(code: str, hint: str):
+    """It is to be awaited; the hint has the agent's own name for it."""
+    got = run(f"import asyncio\nrows = asyncio.gather(contacts.find('A'), contacts.find('B'))\n{code}")
+    assert got.failure.hint == hint
+
+
 def test_mistake_01_a_call_on_the_last_line_is_awaited_for_them():
     """And that is said."""
     got = run("contacts.find('Ada')")

@@ -5,7 +5,7 @@ cells. A frame is a batch of events; one frame goes in with each step and one co
 
 - An event is frozen, and valid once it exists: a value that cannot be sent cannot be made.
 - Each `Run` ends in exactly one of `Done` and `Failed`. Each `Call` ends in exactly one of `Return`, `Throw` and
-  `Abandon`.
+  `Abandon`. Only an `Open` in the middle of a cell closes both without a word.
 - The last event of every frame from the guest is `Rest`: nothing can go on there without the host, or without its
   clock.
 - "Nothing yet" is `NEED_DATA`, never None.
@@ -89,7 +89,8 @@ class Failure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Open:
-    """The first event of a session: what is in scope, and under which rules.
+    """The first event of a session: what is in scope, and under which rules. It may come again, to a copy of a guest
+    that goes on as a session of somebody else: then these are its capabilities, and a cell that waits is left, unseen.
 
     `capabilities`, `errors` and `records` hold the plain form of `guest_stdlib.declared`. `token` names this run's
     branch point; the proxy adds it to the calls that take the inherited conversation, nobody else sees it. `cold` says

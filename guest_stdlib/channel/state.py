@@ -306,8 +306,9 @@ class GuestChannel(_Channel):
 
     def _heard(self, frame: bytes, via: Via) -> tuple[Event, ...]:
         events = super()._heard(frame, via)
-        if events and isinstance(events[0], Open):
-            self._limit(_told(events[0]))
+        for event in events:
+            if type(event) is Open:
+                self._limit(_told(event))
         return events
 
     def _alone(self, event: Output | Interrupted, via: Via) -> bytes:

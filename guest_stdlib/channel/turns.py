@@ -10,6 +10,9 @@ Rules and reasons:
   which way is in `ALLOWED`.
 - Besides the table there is only book-keeping, all of it in `Ledger`: numbers of cells and calls grow, an answer
   answers an open call, the end of a cell is the end of the running cell. A cell that ends closes all its calls.
+- A session may be opened anew, between two cells or while a cell waits: a copy of a guest goes on for somebody else.
+  That closes the cell, which no `Done` or `Failed` ends then, and its calls, which no `Abandon` does. What the guest
+  still does for the cell, it does while it opens the session, and can make no call from there.
 - How many calls a cell may make, and how long anything may take, is not the channel's business.
 """
 
@@ -76,12 +79,13 @@ TRANSITIONS: Final[Mapping[Phase, Mapping[type | Via, Phase]]] = {
     # the host speaks
     Phase.NEW: {Open: Phase.OPENED},
     Phase.OPENED: {Run: Phase.STARTED, Via.INPUT: Phase.OPENING},
-    Phase.IDLE: {Run: Phase.STARTED},
+    Phase.IDLE: {Run: Phase.STARTED, Open: Phase.OPENED},
     Phase.STARTED: {Via.INPUT: Phase.RUNNING},
     Phase.WAITING: {
         Return: Phase.WAITING,
         Throw: Phase.WAITING,
         Cancel: Phase.WAITING,
+        Open: Phase.OPENED,
         Via.INPUT: Phase.RUNNING,  # without any event: timers are due
     },
     Phase.BLOCKED: {
@@ -156,7 +160,7 @@ class Ledger:
             self.calls[event.call] = event if keep else None
         elif type(event) is Return or type(event) is Throw or type(event) is Abandon:
             del self.calls[event.call]
-        elif type(event) is Done or type(event) is Failed:
+        elif type(event) is Done or type(event) is Failed or type(event) is Open:
             self.cell = None
             self.calls.clear()
         elif type(event) is Run:

@@ -6,8 +6,8 @@ calls (`Dispatch`), and a proxy for code in process (`context_local`, `inheritin
 Inherited` delegates: that parameter is on no outward face, and the choice `context` is there instead.
 """
 
-from host.capability._capability import Capability, declared, delegates, repeatable
-from host.capability._choosing import POLICIES, Chooser, Delegation, Policy
+from host.capability._capability import Capability, declared, delegates, handle, repeatable
+from host.capability._choosing import POLICIES, Chooser, Delegation, Heritage, Policy, choice_text
 from host.capability._crossing import Crossed, failure_of
 from host.capability._dispatch import Dispatch
 from host.capability._local import context_local, inheriting
@@ -22,14 +22,17 @@ __all__ = [
     "Crossed",
     "Delegation",
     "Dispatch",
+    "Heritage",
     "Offered",
     "Policy",
     "Table",
+    "choice_text",
     "context_local",
     "declared",
     "delegates",
     "describe",
     "failure_of",
+    "handle",
     "inheriting",
     "repeatable",
     "schemas",

@@ -26,10 +26,19 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, Self
 
 from guest_stdlib.declared import Context, Declared
-from host.capability._tools import REPEATABLE, STARTS, Tool, UnknownName, tool_of
+from host.capability._tools import HANDLE, REPEATABLE, STARTS, Tool, UnknownName, tool_of
 from host.errors import CapabilityDefinitionError, field_names
 
-__all__ = ["Capability", "Declaration", "check_name", "declaration_of", "declared", "delegates", "repeatable"]
+__all__ = [
+    "Capability",
+    "Declaration",
+    "check_name",
+    "declaration_of",
+    "declared",
+    "delegates",
+    "handle",
+    "repeatable",
+]
 
 # Public names that every capability object has for the program's use, and words that mean something else in agent
 # code.
@@ -77,6 +86,35 @@ def delegates[F: Callable[..., Awaitable[object]]](*, context: Context) -> Calla
     def mark(method: F) -> F:
         setattr(method, STARTS, context)
         return method
+
+    return mark
+
+
+def handle[C: type](*, result: str) -> Callable[[C], C]:
+    """Mark a dataclass whose values stand for something that goes on, such as a task that was started:
+
+        @handle(result="result")
+        @dataclass(frozen=True)
+        class Task:
+            id: str
+
+        class Tasks(Capability):
+            async def start(self, request: str, *, inherited: Inherited) -> Task: ...
+            async def ask(self, task: Task, question: str) -> str: ...
+            async def result(self, task: Task) -> str: ...
+
+    In agent code each method that takes the handle first is a method of the handle: `await task.ask("...")` calls
+    `ask(task, "...")`, and `await task` calls the one that `result` names. Code may keep handles, pass them on and
+    make them up, so the method checks what it is given, as any argument.
+    """
+
+    def mark(kind: C) -> C:
+        if "__dataclass_fields__" not in vars(kind):
+            raise CapabilityDefinitionError(
+                f"@handle: {kind.__name__} is no dataclass: write @handle above @dataclass, not below it."
+            )
+        setattr(kind, HANDLE, result)
+        return kind
 
     return mark
 

@@ -7,8 +7,9 @@ not offered (R8).
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from guest_stdlib.declared import Context
@@ -28,7 +29,10 @@ class Delegation:
     was passed.
 
     `requested` is what the call said, None where it said nothing. `chooser`: "run" (it was started cold), "policy"
-    (of the loop), "call", or "default" (of the tool). `inherited` is the very value that the method received.
+    (of the loop), "call", or "default" (of the tool). `inherited` is the very value that the method received. `id` is
+    new for each. `call` is the number of the call in its session, None for a call that came from no sandbox. `rerun`
+    says that a waiting call was made with the choice of whoever repeats the run: `requested` is that choice then,
+    and `chooser` is "call".
     """
 
     path: str
@@ -36,6 +40,9 @@ class Delegation:
     chooser: Chooser
     requested: Context | None
     inherited: Inherited
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    call: int | None = None
+    rerun: bool = False
 
     @property
     def passed(self) -> Passed:
@@ -65,18 +72,32 @@ class Heritage:
         """What a call of `path` receives, recorded. LookupError where it would fork and there is no conversation at
         all.
         """
+        return self.delegate(path, requested, default=default).inherited
+
+    def delegate(
+        self, path: str, requested: Context | None, *, default: Context, call: int | None = None, rerun: bool = False
+    ) -> Delegation:
+        """The same, with the whole record. The choice of a `rerun` counts whatever the policy."""
         snapshot = Inherited.cold() if self.cold else self.source() if callable(self.source) else self.source
         run_is_cold = snapshot is not None and snapshot.is_cold
-        context, chooser = _decide(requested, default=default, policy=self.policy, cold=run_is_cold)
+        policy: Policy = "model" if rerun else self.policy
+        context, chooser = _decide(requested, default=default, policy=policy, cold=run_is_cold)
         if context == "cold":
             snapshot = Inherited.cold()
         elif snapshot is None:
             raise LookupError(f'{path}: there is no conversation here that it could receive. Say context="cold".')
+        delegation = Delegation(
+            path=path,
+            context=context,
+            chooser=chooser,
+            requested=requested,
+            inherited=snapshot,
+            call=call,
+            rerun=rerun,
+        )
         if self.record is not None:
-            self.record(
-                Delegation(path=path, context=context, chooser=chooser, requested=requested, inherited=snapshot)
-            )
-        return snapshot
+            self.record(delegation)
+        return delegation
 
 
 def _decide(requested: Context | None, *, default: Context, policy: Policy, cold: bool) -> tuple[Context, Chooser]:

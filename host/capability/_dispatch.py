@@ -17,8 +17,10 @@ from __future__ import annotations
 import hmac
 import inspect
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Final, cast
 
 from guest_stdlib import shapes
@@ -34,7 +36,10 @@ from host.capability._tools import CHOICE
 from host.context import Inherited
 from host.errors import CapabilityError
 
-__all__ = ["Dispatch"]
+__all__ = ["Around", "Before", "Dispatch"]
+
+type Around = Callable[[Delegation | None, str], AbstractContextManager[None]]
+type Before = Callable[[Delegation], Awaitable[None]]
 
 _LOG: Final = logging.getLogger("branchpoint.capability")
 # How many items of a result's outermost list or dict are checked: enough to see a wrong type, and no cost for a large
@@ -56,7 +61,10 @@ class Dispatch:
     `inherited` is the run's tree as it stands, or a function that gives it at each call; None where the run has no
     conversation. `token` is the one that delegating calls must bear, None where the sandbox was opened without.
     `policy` and `cold` decide over the head of the call. `record` is told of each delegation before it is made; a
-    list's `append` will do.
+    list's `append` will do. `around` gives what is entered around each method, on the task that runs it: it is told of
+    the delegation, None where the method does not delegate, and of the path. `before` is awaited before a delegating
+    method is called. `choices` are made in place of what the
+    calls of these numbers say, by who repeats a run.
     """
 
     def __init__(
@@ -68,11 +76,17 @@ class Dispatch:
         policy: Policy = "model",
         cold: bool = False,
         record: Callable[[Delegation], None] | None = None,
+        around: Around | None = None,
+        before: Before | None = None,
+        choices: Mapping[int, Context] = MappingProxyType({}),
     ) -> None:
         self.table = capabilities if isinstance(capabilities, Table) else Table(capabilities)
         self.rejected = 0
         self._heritage = Heritage(source=inherited, policy=policy, cold=cold, record=record)
         self._token = token
+        self._around = around
+        self._before = before
+        self._choices = choices
         self._json = ToolArguments()
 
     @inspect.markcoroutinefunction
@@ -148,7 +162,9 @@ class Dispatch:
         args, kwargs = cast("object", call.args), cast("object", call.kwargs)
         if not isinstance(args, tuple | list) or not isinstance(kwargs, Mapping):
             raise _Rejected(TypeError(f"{offered.path}: the arguments are no arguments."))
-        return self._ready(offered, tuple(args), dict(kwargs), call.context)
+        chosen = self._choices.get(call.call) if offered.tool.hidden is not None else None
+        context = chosen or call.context
+        return self._ready(offered, tuple(args), dict(kwargs), context, call=call.call, rerun=chosen is not None)
 
     def _prepare_tool(self, name: str, arguments: Mapping[str, object]) -> Callable[[], Coroutine[Any, Any, object]]:
         offered = self.table.by_tool_name.get(name)
@@ -162,13 +178,24 @@ class Dispatch:
         return self._ready(offered, args, kwargs, context)
 
     def _ready(
-        self, offered: Offered, args: tuple[object, ...], kwargs: dict[str, object], context: Context | None
+        self,
+        offered: Offered,
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
+        context: Context | None,
+        *,
+        call: int | None = None,
+        rerun: bool = False,
     ) -> Callable[[], Coroutine[Any, Any, object]]:
         tool = offered.tool
         args, kwargs = self._arguments(offered, args, kwargs)
+        delegation = None
         if tool.hidden is not None:
-            kwargs[tool.hidden] = self._heritage.pass_on(offered.path, context, default=tool.method.context)
-        return lambda: self._call(offered, args, kwargs)
+            delegation = self._heritage.delegate(
+                offered.path, context, default=tool.method.context, call=call, rerun=rerun
+            )
+            kwargs[tool.hidden] = delegation.inherited
+        return lambda: self._call(offered, args, kwargs, delegation)
 
     def _arguments(
         self, offered: Offered, args: tuple[object, ...], kwargs: dict[str, object]
@@ -211,9 +238,14 @@ class Dispatch:
                 TypeError(f"{offered.path}: `{name}{error.path}` must be {error.expected}, not {error.got}")
             ) from None
 
-    async def _call(self, offered: Offered, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+    async def _call(
+        self, offered: Offered, args: tuple[object, ...], kwargs: dict[str, object], delegation: Delegation | None
+    ) -> object:
         method = getattr(offered.capability, offered.tool.method.name)
-        value: object = await method(*args, **kwargs)
+        if self._before is not None and delegation is not None:
+            await self._before(delegation)
+        with nullcontext() if self._around is None else self._around(delegation, offered.path):
+            value: object = await method(*args, **kwargs)
         try:
             shapes.check(_beginning(value), offered.tool.returns_shape, records=self.table.records)
         except ShapeError as error:

@@ -26,7 +26,7 @@ from host.capability._choosing import Policy, choice_text
 from host.capability._docs import summary
 from host.capability._readable import default_text, type_text
 from host.capability._table import Table
-from host.capability._tools import CHOICE, Tool
+from host.capability._tools import CHOICE, Tool, result_of
 from host.errors import CapabilityError, field_names
 
 __all__ = ["describe"]
@@ -54,7 +54,7 @@ def describe(capabilities: Iterable[Capability], *, policy: Policy = "model") ->
     names = _class_names(table)
     blocks = [_typed_dict(row) for row in _typed_dicts(table)]
     blocks += [_error(CapabilityError), *(_error(error) for error in table.described_errors)]
-    blocks += [_record(record) for record in table.records.values()]
+    blocks += [_record(record, table, offers_choice=offers_choice) for record in table.records.values()]
     done: set[type] = set()
     for capability in table.capabilities:
         cls = capability.__class__
@@ -113,7 +113,8 @@ def _class(cls: type[Capability], name: str, *, offers_choice: bool) -> str:
     if declaration.errors:
         lines.append(f"    # May raise {', '.join(error.__name__ for error in declaration.errors)}.")
     for tool in declaration.tools.values():
-        lines += _method(tool, offers_choice=offers_choice)
+        if not tool.method.of:
+            lines += _method(tool, offers_choice=offers_choice)
     return "\n".join(lines if len(lines) > 1 else [*lines, "    pass"])
 
 
@@ -122,7 +123,7 @@ def _method(tool: Tool, *, offers_choice: bool) -> list[str]:
     parameters = ["self"]
     starred = False
     keywords = None
-    for parameter in method.parameters:
+    for parameter in method.parameters[1 if method.of else 0 :]:
         if parameter.kind == "keyword_only" and not starred:
             parameters.append("*")
             starred = True
@@ -155,7 +156,7 @@ def _error(error: type[Exception]) -> str:
     return "\n".join(lines if len(lines) > 1 else [f"{lines[0]} ..."])
 
 
-def _record(record: type) -> str:
+def _record(record: type, table: Table, *, offers_choice: bool) -> str:
     if issubclass(record, enum.Enum):
         return _enumeration(record)
     assert dataclasses.is_dataclass(record)
@@ -167,7 +168,21 @@ def _record(record: type) -> str:
         hint = hints.get(field.name, field.type)
         text = type_text(hint, variables=generic)
         lines.append(f"    {field.name}: {text}")  # without default: agent code states every field
+    for offered in table.handled(record):
+        lines += _of_handle(offered.tool, result_of(record), offers_choice=offers_choice)
     return "\n".join(lines if len(lines) > 2 else [*lines, "    pass"])
+
+
+def _of_handle(tool: Tool, result: str, *, offers_choice: bool) -> list[str]:
+    """A method of a handle. The one that awaiting it calls is shown as that, and by its name only if it takes more."""
+    method = tool.method
+    named = _method(tool, offers_choice=offers_choice)
+    if method.name != result:
+        return named
+    doc = list(_docstring(method.doc, depth=2))
+    head = f"    def __await__(self) -> Generator[Any, Any, {method.returns}]:"
+    awaited = [head, *doc] if doc else [f"{head} ..."]
+    return [*awaited, *named] if len(method.parameters) > 1 or (method.delegates and offers_choice) else awaited
 
 
 def _enumeration(kind: type[enum.Enum]) -> str:

@@ -5,6 +5,7 @@ Rules:
 - Every name is unique: capabilities, exceptions and records share agent code's scope, and tools share the list that a
   model sees. Two classes under one name are refused; the same class twice is one name.
 - `NeedsClarification` is always in scope. It is described where something delegates, or where a class declares it.
+- A handle belongs to the one capability whose methods take it first; among them is the one that awaiting it calls.
 - The order is the caller's order of capabilities, then the order of definition; nothing depends on hashes.
 """
 
@@ -22,7 +23,7 @@ from host.capability._capability import Capability, check_name, declaration_of, 
 from host.capability._docs import summary
 from host.capability._local import real
 from host.capability._settling import Settling
-from host.capability._tools import Tool
+from host.capability._tools import Tool, result_of
 from host.errors import CapabilityDefinitionError, NeedsClarification, field_names
 
 __all__ = ["Offered", "Table"]
@@ -74,6 +75,9 @@ class Table:
                     self._add_error(error)
             for tool in declaration_of(capability.__class__).tools.values():
                 self._add_tool(capability, tool)
+        for record in self.records.values():
+            if result_of(record):
+                self._check_handle(record)
 
     @functools.cached_property
     def declared(self) -> tuple[Declared, ...]:
@@ -92,7 +96,12 @@ class Table:
     def declared_records(self) -> tuple[DeclaredRecord, ...]:
         """The dataclasses in scope, in the form that crosses."""
         return tuple(
-            DeclaredRecord(name=name, doc=summary(record), fields=tuple(field.name for field in fields(record)))
+            DeclaredRecord(
+                name=name,
+                doc=summary(record),
+                fields=tuple(field.name for field in fields(record)),
+                result=result_of(record),
+            )
             for name, record in self.records.items()
             if is_dataclass(record)
         )
@@ -109,6 +118,10 @@ class Table:
         if stated or any(offered.tool.hidden is not None for offered in self):
             return tuple(self.errors.values())
         return tuple(error for error in self.errors.values() if error is not NeedsClarification)
+
+    def handled(self, record: type) -> tuple[Offered, ...]:
+        """The tools that are methods of a handle; none for any other record."""
+        return tuple(offered for offered in self if offered.tool.method.of == record.__name__ and result_of(record))
 
     def __iter__(self) -> Iterator[Offered]:
         return iter(self.by_path.values())
@@ -130,6 +143,31 @@ class Table:
         for annotation in (*tool.types.values(), tool.returns):
             for record in records_in(annotation).values():
                 self._add_record(record)
+
+    def _check_handle(self, record: type) -> None:
+        name, result, owned = record.__name__, result_of(record), self.handled(record)
+        holders = list(dict.fromkeys(offered.capability.name for offered in owned))
+        if len(holders) > 1:
+            raise CapabilityDefinitionError(
+                f"the handle {name} would be one of {' and of '.join(holders)}: its methods are of one capability."
+            )
+        awaited = next((offered for offered in owned if offered.tool.method.name == result), None)
+        if awaited is None:
+            raise CapabilityDefinitionError(
+                f"the handle {name} says that awaiting it calls `{result}`, and no capability here has "
+                f"`async def {result}(self, {name.lower()}: {name})`."
+            )
+        if any(parameter.required for parameter in awaited.tool.method.parameters[1:]):
+            raise CapabilityDefinitionError(
+                f"{awaited.path}: awaiting a {name} calls it, so the handle is all that it may require."
+            )
+        assert is_dataclass(record)
+        taken = {field.name for field in fields(record)}
+        for offered in owned:
+            if offered.tool.method.name in taken:
+                raise CapabilityDefinitionError(
+                    f"{offered.path}: `{offered.tool.method.name}` is a field of the handle {name}, too. Rename one."
+                )
 
     def _add_error(self, error: type[Exception]) -> None:
         self._take(error.__name__, error)

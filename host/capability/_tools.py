@@ -29,12 +29,14 @@ from host.context import Inherited
 from host.conversation import Conversation
 from host.errors import CapabilityDefinitionError
 
-__all__ = ["CHOICE", "REPEATABLE", "STARTS", "Tool", "UnknownName", "tool_of"]
+__all__ = ["CHOICE", "HANDLE", "REPEATABLE", "STARTS", "Tool", "UnknownName", "result_of", "tool_of"]
 
 # Names of the attributes that the decorators leave on a method. They are on the function, so they survive
 # `functools.wraps`.
 STARTS: Final = "_branchpoint_context"
 REPEATABLE: Final = "_branchpoint_repeatable"
+# And on a dataclass that is a handle: the name of the method that awaiting it calls.
+HANDLE: Final = "_branchpoint_result"
 
 # The parameter that every delegating method has in place of the hidden one.
 CHOICE: Final = "context"
@@ -45,6 +47,11 @@ _KINDS: Final[Mapping[Any, Literal["positional_or_keyword", "keyword_only", "var
     inspect.Parameter.VAR_POSITIONAL: "var_positional",
     inspect.Parameter.VAR_KEYWORD: "var_keyword",
 }
+
+
+def result_of(kind: object) -> str:
+    """The name of the method that awaiting a handle of this class calls; "" for a class of no handles."""
+    return str(vars(kind).get(HANDLE, "")) if isinstance(kind, type) else ""
 
 
 class UnknownName(Exception):
@@ -133,6 +140,7 @@ def tool_of(
             delegates=hidden is not None,
             context=starts or context,
             repeatable=getattr(function, REPEATABLE, False),
+            of=_owner(shown, hints),
         ),
         hidden=hidden,
         signature=inspect.Signature(
@@ -199,6 +207,14 @@ def _hidden_parameter(parameters: list[inspect.Parameter], hints: Mapping[str, o
     if _mentions_inherited(hints.get("return")):
         raise CapabilityDefinitionError(f"{where} returns `Inherited`: the conversation never goes to agent code.")
     return found
+
+
+def _owner(shown: Sequence[inspect.Parameter], hints: Mapping[str, object]) -> str:
+    """The name of the handle whose method this is: it takes one first."""
+    if not shown or shown[0].kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
+        return ""
+    kind = _bare(hints[shown[0].name])
+    return kind.__name__ if isinstance(kind, type) and result_of(kind) else ""
 
 
 def _bare(hint: object) -> object:
