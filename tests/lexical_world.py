@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from host.context import Inherited
 from host.conversation import Conversation, Message, Text, ToolResult
 from host.errors import NeedsClarification
+from host.events import Event, Requested
 from host.loop import Agent, ToolError, choose, chooser, lookup
 from host.models.lexical import Lexical
 from host.models.lexical.language import terms
@@ -71,7 +72,11 @@ async def meant(
     rows: Sequence[Row], asked: str, inherited: Inherited | None = None, *, seen: list[Request] | None = None
 ) -> str | None:
     """The record that the model takes to be meant; None if it asks back."""
-    observe = seen.append if seen is not None else None
+
+    def observe(event: Event) -> None:
+        if seen is not None and isinstance(event, Requested):
+            seen.append(event.request)
+
     try:
         return await choose(agent(rows), str, asked, inherited or Inherited.cold(), observe=observe)
     except NeedsClarification:

@@ -118,11 +118,14 @@ class TestReadme:
         return re.findall(rf"```{language}\n(.*?)```", self.text, flags=re.DOTALL)
 
     def test_ci_calls_exactly_the_test_command(self) -> None:
-        """After installing uv as the README does."""
-        assert "uv run pytest\n" in self.blocks("sh")
+        """After installing uv as the README does. The smaller command is named beside it."""
+        command = "uv run --group local-model pytest"
+        assert f"{command}\n" in self.blocks("sh")
+        assert "`uv run pytest`" in self.text
         assert "python3 -m pip install uv && uv run branchpoint demo\n" in self.blocks("sh")
         lines = (ROOT / ".ci" / "run").read_text().splitlines()
-        assert "uv run pytest" in lines
+        assert [line for line in lines if line.endswith("pytest")] == [command]
+        assert "local-model" in tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
 
     async def test_the_library_program_runs(self, image: Image, tmp_path: Path) -> None:
         """As it stands, beside a thread.json."""

@@ -11,12 +11,23 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from host.context import Inherited, render
-from host.conversation import Conversation
+from host.conversation import Conversation, Message, Text, ToolResult
 from host.errors import NeedsClarification
 from host.loop import choose
 from host.models.lexical import Lexical
-from host.models.port import Message, Request, ToolSpec
+from host.models.port import Request, ToolSpec
 from tests.lexical_world import agent, meant, talk
+
+
+def said(text: str) -> Message:
+    """What the one who asks says."""
+    return Message(role="user", parts=(Text(text=text),))
+
+
+def answered(call: str, text: str) -> Message:
+    """What a tool answered."""
+    return Message(role="tool", parts=(ToolResult(call=call, parts=(Text(text=text),)),))
+
 
 BOATS = [
     {"ref": "b1", "name": "Red Gull", "berth": "north pier", "owner": "Hana Kim"},
@@ -271,8 +282,8 @@ async def test_it_asks_for_as_many_results_as_a_tool_allows() -> None:
         _spec("count", {"number": {"type": "integer"}}, "number"),
         _spec("answer", {"ref": text}, "ref"),
     )
-    reply = await Lexical().reply(Request(system="", messages=(Message(role="user", text="the gull"),), tools=tools))
-    assert [(call.name, json.loads(call.arguments)) for call in reply.tool_calls] == [
+    reply = await Lexical().reply(Request(system="", messages=(said("the gull"),), tools=tools))
+    assert [(call.name, json.loads(call.arguments)) for call in reply.calls] == [
         ("hunt", {"words": "gull", "limit": 7})
     ]
 
@@ -281,8 +292,8 @@ async def test_it_asks_for_as_many_results_as_a_tool_allows() -> None:
 async def test_without_the_tools_it_needs_it_says_so(tools: tuple[str, ...]) -> None:
     """It is a model for one kind of work."""
     specs = tuple(_spec(name, {"text": {"type": "string"}}, "text") for name in tools)
-    reply = await Lexical().reply(Request(system="", messages=(Message(role="user", text="hello"),), tools=specs))
-    assert (reply.tool_calls, reply.text[:30]) == ((), "I can only look things up and ")
+    reply = await Lexical().reply(Request(system="", messages=(said("hello"),), tools=specs))
+    assert (reply.calls, reply.text[:30]) == ((), "I can only look things up and ")
 
 
 async def test_without_clarify_it_asks_back_in_words() -> None:
@@ -291,12 +302,10 @@ async def test_without_clarify_it_asks_back_in_words() -> None:
         _spec("look", {"text": {"type": "string"}}, "text"),
         _spec("answer", {"ref": {"type": "string"}}, "ref"),
     )
-    asked = Message(role="user", text="the gull")
+    asked = said("the gull")
     first = await Lexical().reply(Request(system="", messages=(asked,), tools=tools))
-    found = Message(role="tool", call=first.tool_calls[0].id, text=json.dumps(BOATS[:2]))
-    second = await Lexical().reply(
-        Request(system="", messages=(asked, Message(role="assistant", tool_calls=first.tool_calls), found), tools=tools)
-    )
+    found = answered(first.calls[0].id, json.dumps(BOATS[:2]))
+    second = await Lexical().reply(Request(system="", messages=(asked, first.message(), found), tools=tools))
     assert second.text.startswith('Which one is meant by "the gull"? ')
 
 
@@ -328,20 +337,20 @@ _json = st.recursive(
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     asked=st.text(max_size=60),
-    said=st.lists(st.text(max_size=80), max_size=6),
+    history=st.lists(st.text(max_size=80), max_size=6),
     results=st.lists(_json.map(json.dumps) | st.text(max_size=40), max_size=4),
 )
-async def test_no_request_breaks_it(asked: str, said: list[str], results: list[str]) -> None:
+async def test_no_request_breaks_it(asked: str, history: list[str], results: list[str]) -> None:
     """Whatever is asked, was said, or comes back from a tool, there is a reply, and it is the same each time."""
     tools = agent(BOATS).tools
-    system = render(Inherited.of(Conversation.of(*said)), nonce="aaaaaaaa")
-    messages = [Message(role="user", text=asked)]
+    system = render(Inherited.of(Conversation.of(*history)), nonce="aaaaaaaa")
+    messages = [said(asked)]
     specs = tuple(tool.spec for tool in tools)
     for _ in range(3):
         request = Request(system=system, messages=tuple(messages), tools=specs)
         reply = await Lexical().reply(request)
         assert reply == await Lexical().reply(request)
-        assert reply.tool_calls or reply.text
-        messages.append(Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls))
-        for call, result in zip(reply.tool_calls, results, strict=False):
-            messages.append(Message(role="tool", call=call.id, text=result))
+        assert reply.calls or reply.text
+        messages.append(reply.message())
+        for call, result in zip(reply.calls, results, strict=False):
+            messages.append(answered(call.id, result))

@@ -33,6 +33,7 @@ from host.models.lexical.language import (
     stem,
     terms,
 )
+from host.models.lexical.restated import without_restatements
 from host.spelling import fold
 
 __all__ = ["Clause", "History", "Place", "Saying"]
@@ -86,6 +87,8 @@ class History:
     """The sayings of a section in order. Linear in its length to make."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
+        """The history of these entries, but for what only states the request once more."""
+        every, entries = entries, without_restatements(entries)
         self.sayings: list[Saying] = []
         self.clauses: list[Clause] = []
         self.sentences: list[range] = []
@@ -93,7 +96,7 @@ class History:
             if entry.text.strip():
                 self._add(entry)
         # Whether the conversation ends with someone being given something.
-        last = next((entry for entry in reversed(entries) if _kind(entry) in ("user", "caller")), None)
+        last = next((entry for entry in reversed(every) if _kind(entry) in ("user", "caller")), None)
         self.gives = last is not None and not TRANSFER.isdisjoint(terms(last.text))
         self._related: dict[str, dict[str, float]] = {}
         self._words: dict[range, frozenset[str]] = {}

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from host.context import Entry, read_section
+from host.conversation import Message, Text, ToolCall, ToolResult
 from host.models.lexical.choice import Asked, choice
 from host.models.lexical.history import History
+from host.models.lexical.kit import kit
 from host.models.lexical.language import ABOUT, ASKING, is_function_word, stem, terms
 from host.models.lexical.records import Offer, Record, offered, read_records
+from host.models.lexical.talk import can_talk, talk
 from host.models.lexical.weights import Weights
-from host.models.port import Reply, Request, ToolCall
+from host.models.port import Delta, Reply, Request, Stream
 from host.spelling import content_words, fold
 
 __all__ = ["Lexical"]
@@ -22,6 +26,7 @@ _NEIGHBOURS: Final = 10
 _QUERIES: Final = 20
 _RECENT: Final = 6  # sayings
 _OPTIONS: Final = 8
+_PIECE: Final = re.compile(r"\s*\S+\s*\Z|\s*\S+|\s+")
 _NOTHING: Final = "I can only look things up and choose among them, and no tool is on offer for that."
 
 
@@ -31,21 +36,30 @@ class Lexical:
     It needs no network and no key, keeps nothing between requests, and gives the same reply to the same request.
     """
 
+    name = "lexical"
+
     def __init__(self, weights: Weights | None = None) -> None:
         self._weights = weights or Weights()
 
-    async def reply(self, request: Request) -> Reply:
-        """Calls of the tools that look things up, at first; then a call of `answer` or of `clarify`."""
+    async def reply(self, request: Request, *, stream: Stream | None = None) -> Reply:
+        """Calls of tools, as long as something is to be found out; then an answer. Words are streamed one by one."""
+        reply = self._reply(request)
+        if stream is not None:
+            for piece in _PIECE.findall(reply.text):
+                stream(Delta(kind="text", text=piece))
+        return reply
+
+    def _reply(self, request: Request) -> Reply:
         offer = offered(request.tools)
         asked = next((message.text for message in request.messages if message.role == "user"), "")
         if not offer.lookups or not offer.key:
-            return Reply(text=_NOTHING)
+            return talk(request) if can_talk(kit(request.tools)) else Reply.of(_NOTHING)
         words = _words(asked, offer)
         section = read_section(request.system)
         history = History(_within_reach(section.entries, words) if section is not None else ())
-        results = [message.text for message in request.messages if message.role == "tool" and not message.failed]
+        results = [text for message in request.messages for text in _results(message)]
         records = read_records(results, offer.key)
-        rounds = sum(bool(message.tool_calls) for message in request.messages)
+        rounds = sum(bool(message.calls) for message in request.messages)
         if rounds == 0 or (rounds == 1 and not records):
             queries = _queries(words, history, broad=rounds > 0)
             if queries:
@@ -55,6 +69,13 @@ class Lexical:
         if chosen is not None:
             return _call("answer", {offer.key: chosen.key}, rounds)
         return _asked_back(offer, asked, near, rounds)
+
+
+def _results(message: Message) -> Iterator[str]:
+    """What the tools answered that did not fail."""
+    for part in message.parts:
+        if isinstance(part, ToolResult) and not part.is_error:
+            yield "\n".join(each.text for each in part.parts if isinstance(each, Text))
 
 
 def _words(asked: str, offer: Offer) -> list[Asked]:
@@ -138,12 +159,12 @@ def _lookups(offer: Offer, queries: Iterable[str], rounds: int) -> Reply:
         ToolCall(id=f"call_{rounds + 1}_{number}", name=spec.name, arguments=offer.call(spec, parameter, query))
         for number, (query, spec, parameter) in enumerate(wanted, 1)
     ]
-    return Reply(tool_calls=tuple(calls))
+    return Reply.of("", *calls)
 
 
 def _call(name: str, arguments: Mapping[str, object], rounds: int) -> Reply:
     call = ToolCall(id=f"call_{rounds + 1}_1", name=name, arguments=json.dumps(arguments, ensure_ascii=False))
-    return Reply(tool_calls=(call,))
+    return Reply.of("", call)
 
 
 def _asked_back(offer: Offer, asked: str, near: Sequence[Record], rounds: int) -> Reply:
@@ -152,5 +173,5 @@ def _asked_back(offer: Offer, asked: str, near: Sequence[Record], rounds: int) -
     question = f'Which one is meant by "{said}"?' if near else f'Nothing here fits "{said}". What is meant?'
     options = [record.described for record in near[:_OPTIONS]]
     if not offer.clarifies:
-        return Reply(text=" ".join([question, *options]))
+        return Reply.of(" ".join([question, *options]))
     return _call("clarify", {"question": question, "options": options}, rounds)

@@ -1,0 +1,64 @@
+"""A history without what only states the request once more.
+
+A request that comes out of a conversation has as a rule just been said there: "send the plan to Ann", says someone, and
+the agent asks for "the plan". That saying tells nothing about which plan is meant; what was spoken of before it does.
+So the calls at the end of a history, one of which made the request, and the sayings before them that have no word
+beyond theirs, are left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Final
+
+from host.context import Entry
+from host.models.lexical.language import ASKING, TRANSFER, is_function_word, stem, terms
+from host.models.lexical.speech import BACKGROUND
+from host.models.lexical.turns import own_words
+
+__all__ = ["without_restatements"]
+
+_SPEAKERS: Final = ("outer user", "outer caller")
+_CHOICES: Final = frozenset({"fork", "cold"})
+
+
+def without_restatements(entries: Sequence[Entry]) -> list[Entry]:
+    """The entries that were there before the request was. All of them, if nothing states it."""
+    end = len(entries)
+    asked: set[str] = set()
+    while end and entries[end - 1].deed == "calls":
+        end -= 1
+        asked |= _words(_values(entries[end].text))
+    restated = False
+    while asked and end:
+        entry = entries[end - 1]
+        if entry.deed == "calls" and restated:
+            words = _words(_values(entry.text))
+        elif entry.deed == "said" and entry.speaker.startswith(_SPEAKERS):
+            words = _words(BACKGROUND.sub(" ", own_words(entry.text)))
+        else:
+            break
+        if not words or not words <= asked:
+            break
+        restated = True
+        end -= 1
+    return list(entries[:end] if restated else entries)
+
+
+def _words(text: str) -> set[str]:
+    """The words that tell what is spoken of."""
+    return {
+        stem(word)
+        for word in terms(text)
+        if not is_function_word(word) and word not in ASKING and word not in TRANSFER and word not in _CHOICES
+    }
+
+
+def _values(arguments: str) -> str:
+    """The texts among a call's arguments, without the parameters' names."""
+    try:
+        given = json.loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments
+    return " ".join(str(value) for value in given.values()) if isinstance(given, dict) else arguments
