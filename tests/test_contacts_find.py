@@ -12,7 +12,7 @@ from host.contacts.book import Book
 from host.contacts.vcard import Card
 from host.context import Inherited
 from host.errors import HostError, NeedsClarification
-from host.models.port import Request
+from host.events import Event, Requested
 
 CARDS = [
     Card(
@@ -125,9 +125,10 @@ def test_a_missing_file_is_one_clear_sentence(tmp_path: Path) -> None:
 
 async def test_ask_gives_the_contact_that_a_question_means(tmp_path: Path) -> None:
     """The loop behind `ask` is given the request alone, looks contacts up, and its model sees the tools it has."""
-    sent: list[Request] = []
-    contacts: Contacts = open_contacts(vcf(tmp_path / "contacts.vcf", ONE), observe=sent.append)
+    told: list[Event] = []
+    contacts: Contacts = open_contacts(vcf(tmp_path / "contacts.vcf", ONE), observe=told.append)
     assert (await contacts.ask("Ann's address", inherited=Inherited.cold())).email == "ann@lee.example"
+    sent = [event.request for event in told if isinstance(event, Requested)]
     assert [message.text for message in sent[0].messages] == ["Ann's address"]
     assert [tool.name for tool in sent[0].tools] == ["find", "answer", "clarify"]
     await contacts.aclose()

@@ -9,7 +9,7 @@ import trio
 
 from host import Capability, Conversation, Inherited, NeedsClarification, delegates, open_host
 from host.loop import Agent, run_agent
-from host.models.port import Reply, Request
+from host.models.port import Reply, Request, Stream
 from sandbox.image import Image
 
 THREAD = Conversation.of("Sarah Chen from finance wants the metrics.", "Noted.", "Send it to Sarah once it is done.")
@@ -19,13 +19,15 @@ ASK = "await desk.ask('Which Sarah?')"
 class Recorder:
     """A model that answers with fixed texts and keeps every request that it was sent."""
 
+    name = "recorder"
+
     def __init__(self, *replies: str) -> None:
         self.requests: list[Request] = []
         self._replies: Sequence[str] = replies or ("done",)
 
-    async def reply(self, request: Request) -> Reply:
+    async def reply(self, request: Request, *, stream: Stream | None = None) -> Reply:
         self.requests.append(request)
-        return Reply(text=self._replies[min(len(self.requests), len(self._replies)) - 1])
+        return Reply.of(self._replies[min(len(self.requests), len(self._replies)) - 1])
 
     @property
     def systems(self) -> list[str]:

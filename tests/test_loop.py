@@ -10,11 +10,12 @@ import trio
 import trio.testing
 
 from host.context import Inherited, read_section
-from host.conversation import Conversation
+from host.conversation import Conversation, Message, ToolCall
 from host.errors import NeedsClarification
+from host.events import Event, Requested
 from host.loop import Agent, Ended, NoAnswer, Tool, ToolError, choose, chooser, lookup, run_agent
 from host.loop.results import rendered
-from host.models.port import Message, Reply, Request, ToolCall, ToolSpec, Usage
+from host.models.port import Reply, Request, ToolSpec, Usage
 from host.models.scripted import Scripted, ScriptEnded
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
@@ -22,13 +23,17 @@ TEXT = {"type": "object", "properties": {"text": {"type": "string"}}, "required"
 
 def calls(*wanted: tuple[str, object], usage: Usage | None = None) -> Reply:
     """A reply that calls tools; arguments that are no text are written as JSON."""
-    return Reply(
-        tool_calls=tuple(
-            ToolCall(id=f"c{at}", name=name, arguments=given if isinstance(given, str) else json.dumps(given))
-            for at, (name, given) in enumerate(wanted)
-        ),
-        usage=usage or Usage(),
-    )
+    made = [
+        ToolCall(id=f"c{at}", name=name, arguments=given if isinstance(given, str) else json.dumps(given))
+        for at, (name, given) in enumerate(wanted)
+    ]
+    return Reply.of("", *made, usage=usage)
+
+
+def results(message: Message) -> list[tuple[str, str, bool]]:
+    """What a tool message answers: the call, the words, and whether it failed."""
+    assert message.role == "tool"
+    return [(part.call, Message(role="tool", parts=part.parts).text, part.is_error) for part in message.parts]
 
 
 async def _shout(arguments: Mapping[str, object]) -> object:
@@ -60,7 +65,7 @@ async def test_a_cold_child_gets_its_instructions_and_the_request_alone() -> Non
     """Not one byte more than that."""
     _, (request,) = await ended("done")
     assert request.system == "You test."
-    assert request.messages == (Message(role="user", text="do it"),)
+    assert [(message.role, message.text) for message in request.messages] == [("user", "do it")]
     assert [tool.name for tool in request.tools] == ["shout", "end"]
 
 
@@ -88,9 +93,9 @@ async def test_all_requests_of_a_run_begin_with_the_same_bytes() -> None:
 async def test_each_request_can_be_observed() -> None:
     """What the model was given is told before it replies."""
     made, model = agent(calls(("shout", {"text": "a"})), "done")
-    seen: list[Request] = []
+    seen: list[Event] = []
     await run_agent(made, "do it", Inherited.cold(), observe=seen.append)
-    assert seen == model.requests
+    assert [event.request for event in seen if isinstance(event, Requested)] == model.requests
 
 
 async def test_text_ends_a_loop_that_may_end_so() -> None:
@@ -113,9 +118,7 @@ async def test_a_terminal_tool_that_fails_does_not_end_the_loop() -> None:
     """The model reads why, and may try again."""
     outcome, requests = await ended(calls(("end", {"text": "wrong"})), calls(("end", {"text": "right"})))
     assert outcome.value == {"ended": "right"}
-    assert requests[1].messages[-1] == Message(
-        role="tool", call="c0", text="There is no such ending. Use 'right'.", failed=True
-    )
+    assert results(requests[1].messages[-1]) == [("c0", "There is no such ending. Use 'right'.", True)]
 
 
 async def test_results_follow_in_the_order_of_the_calls() -> None:
@@ -133,7 +136,7 @@ async def test_results_follow_in_the_order_of_the_calls() -> None:
 
     tool = Tool(spec=ToolSpec(name="wait", description="Wait.", parameters=TEXT), run=wait)
     _, requests = await ended(calls(("wait", {"text": "a"}), ("wait", {"text": "b"})), "done", tools=(tool,))
-    assert [(message.call, message.text) for message in requests[1].messages[2:]] == [("c0", "a"), ("c1", "b")]
+    assert results(requests[1].messages[2]) == [("c0", "a", False), ("c1", "b", False)]
 
 
 async def test_a_fault_in_a_tool_ends_the_loop_and_its_other_calls() -> None:
@@ -199,21 +202,20 @@ async def test_cancelling_a_loop_cancels_its_calls(autojump_clock: trio.testing.
 async def test_a_wrong_call_is_answered_with_what_to_write(call: tuple[str, object], told: str) -> None:
     """An unknown tool, arguments that are no JSON, that are missing, too many, or of another type."""
     _, requests = await ended(calls(call), "done")
-    assert requests[1].messages[-1] == Message(role="tool", call="c0", text=told, failed=True)
+    assert results(requests[1].messages[-1]) == [("c0", told, True)]
 
 
 async def test_deeply_nested_arguments_are_answered_too() -> None:
     """No text of a model ends the loop."""
     _, requests = await ended(calls(("shout", '{"text": ' + "[" * 200_000)), "done")
-    assert requests[1].messages[-1].failed
+    assert results(requests[1].messages[-1])[0][2]
 
 
 async def test_an_empty_reply_is_answered_with_what_to_do() -> None:
     """White space is empty as well."""
     _, requests = await ended("", " \n", "done")
-    assert requests[2].messages[-1] == Message(
-        role="user", text="Your reply was empty. Answer the request, or call a tool."
-    )
+    last = requests[2].messages[-1]
+    assert (last.role, last.text) == ("user", "Your reply was empty. Answer the request, or call a tool.")
 
 
 async def test_text_is_no_answer_where_a_tool_must_end() -> None:

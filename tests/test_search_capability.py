@@ -10,7 +10,7 @@ import pytest
 
 from host.context import Inherited
 from host.errors import HostError, NeedsClarification
-from host.models.port import Request
+from host.events import Event, Requested
 from host.search import File, Search, SearchError, index_path, open_search
 
 
@@ -160,11 +160,12 @@ async def test_without_a_cache_the_index_is_in_memory(
 
 async def test_ask_gives_the_file_that_a_question_means(folder: Path, tmp_path: Path) -> None:
     """The loop behind `ask` sees the request and its tools, and gives one file."""
-    sent: list[Request] = []
-    search = open_search(folder, index=tmp_path / "index.sqlite3", observe=sent.append)
+    told: list[Event] = []
+    search = open_search(folder, index=tmp_path / "index.sqlite3", observe=told.append)
     file = await search.ask("the kitchen offer", inherited=Inherited.cold())
     assert isinstance(file, File)
     assert (file.path, file.title) == ("offers/kitchen.md", "Offer for the kitchen")
+    sent = [event.request for event in told if isinstance(event, Requested)]
     assert [tool.name for tool in sent[0].tools] == ["files", "read", "answer", "clarify"]
     with pytest.raises(NeedsClarification) as caught:
         await search.ask("the offer", inherited=Inherited.cold())

@@ -1,4 +1,4 @@
-"""`branchpoint demo`: one script on sample data, twice, forked and cold, side by side."""
+"""`branchpoint demo`: one script on sample data, twice, forked and cold, side by side; or one task that delegates."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from host.cli.inputs import Places, find_image, opened, read_script, read_thread
 from host.cli.running import run_to_end
 from host.context import Inherited
 from host.conversation import Conversation
+from host.events import Event, Requested
 from host.models.port import Request
 from host.opening import open_host
 from host.samples import SAMPLES, Sample
@@ -33,17 +34,18 @@ __all__ = ["demo"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Played:
-    """How one of the two runs went: its outcome, what its children were sent, and the mails that lie in the outbox."""
+    """How one of the two runs went: its outcome, its children, and the mails that lie in the outbox."""
 
     outcome: Outcome
-    requests: tuple[Request, ...]
+    children: tuple[Child, ...]
     mails: tuple[str, ...]
 
 
 @click.command()
 @click.option("--sample", type=click.Choice(list(SAMPLES)), default="board", show_default=True, help="Which sample.")
-@click.option("--show-context", is_flag=True, help="Print also what each child was sent.")
-def demo(sample: str, show_context: bool) -> None:
+@click.option("--show-context", is_flag=True, help="Print also what each child was sent, to the letter.")
+@click.option("--task", is_flag=True, help="Instead: go on with the conversation, as a task that delegates in turn.")
+def demo(sample: str, show_context: bool, task: bool) -> None:
     """Run a script on sample data, forked and cold, side by side.
 
     \b
@@ -54,17 +56,16 @@ def demo(sample: str, show_context: bool) -> None:
     """
     chosen = SAMPLES[sample]
     console = Console()
+    if task:
+        _show_task(console, chosen, show_context=show_context)
+        return
     image = find_image()
     forked = _play(chosen, image, "fork")
     cold = _play(chosen, image, "cold")
     _show(console, chosen, forked, cold)
     if show_context:
-        for name, played in (("forked", forked), ("cold", cold)):
-            for request in played.requests:
-                asked = request.messages[0].text
-                console.print(
-                    Panel(Text(request.system), title=Text(f"{name}: what the child asked {asked!r} was sent"))
-                )
+        for child in (*forked.children, *cold.children):
+            console.print(_sent(child))
     stopped = cold.outcome.error is not None and cold.outcome.error.type == "NeedsClarification"
     if not forked.outcome.ok or len(forked.mails) != 1:
         _failed("forked, the script should have sent one mail.")
@@ -83,22 +84,18 @@ def _play(sample: Sample, image: Image, context: str) -> Played:
         places = Places(contacts=sample.contacts, files=sample.files, outbox=outbox)
         inherited = read_thread(sample.thread, "fork") if context == "fork" else Inherited.cold()
         script = read_script(str(sample.code))
-        requests: list[Request] = []
-
-        def first_of_each_child(request: Request) -> None:
-            if len(request.messages) == 1:
-                requests.append(request)
+        children = Children()
 
         async def main() -> Outcome:
             async with (
-                opened(places, observe=first_of_each_child) as capabilities,
+                opened(places, observe=children) as capabilities,
                 open_host(capabilities=capabilities, image=image) as host,
                 host.session(inherited=inherited, rollback=False) as session,
             ):
                 return await session.run(script.source, name=sample.code.name)
 
         outcome = run_to_end(main)
-        return Played(outcome=outcome, requests=tuple(requests), mails=_mails(outbox))
+        return Played(outcome=outcome, children=tuple(children), mails=_mails(outbox))
 
 
 def _mails(folder: Path) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from host.context import Inherited
 from host.conversation import Conversation, ConversationError
 from host.errors import HostError
 from host.loop import Observe
+from host.models.port import Model
 from sandbox import Limits, SandboxError
 from sandbox.image import DEFAULT, Image, ImageError, ensure
 
@@ -173,8 +174,13 @@ class Places:
 
 
 @asynccontextmanager
-async def opened(places: Places, *, observe: Observe | None = None) -> AsyncIterator[list[Capability]]:
-    """The capabilities of these places, closed at the end. All are checked before files are indexed."""
+async def opened(
+    places: Places, *, observe: Observe | None = None, model: Model | None = None
+) -> AsyncIterator[list[Capability]]:
+    """The capabilities of these places, closed at the end. All are checked before files are indexed.
+
+    `model` thinks for those that delegate: the lexical one, if none is given.
+    """
     made: list[Capability] = []
     async with AsyncExitStack() as closing:
         with clear_errors():
@@ -182,7 +188,7 @@ async def opened(places: Places, *, observe: Observe | None = None) -> AsyncIter
             if places.contacts is not None:
                 from host.contacts import open_contacts
 
-                contacts = open_contacts(places.contacts, observe=observe)
+                contacts = open_contacts(places.contacts, observe=observe, model=model)
                 closing.push_async_callback(contacts.aclose)
                 made.append(contacts)
             if places.outbox is not None:
@@ -193,7 +199,7 @@ async def opened(places: Places, *, observe: Observe | None = None) -> AsyncIter
                 from host.search import open_search
 
                 with indexing_progress() as progress:
-                    search = open_search(places.files, progress=progress, observe=observe)
+                    search = open_search(places.files, progress=progress, observe=observe, model=model)
                 closing.push_async_callback(search.aclose)
                 made.insert(1 if places.contacts else 0, search)
         yield made

@@ -28,7 +28,7 @@ class ContactsError(HostError, ValueError):
 def open_contacts(vcf: Path, *, model: Model | None = None, observe: Observe | None = None) -> Contacts:
     """The contacts of a vCard file (2.1, 3.0 or 4.0). Reads all of it, or raises ContactsError and has read none.
 
-    `model` thinks for `ask` (the lexical model, if none is given); `observe` is given each request that it is sent.
+    `model` thinks for `ask` (the lexical model, if none is given); `observe` is told what its loops do.
     """
     try:
         cards = read_cards(vcf.read_bytes())

@@ -1,7 +1,36 @@
-"""Loops: an agent at work, from a request to its answer."""
+"""Loops: an agent at work, from a request to its answer, with all that it starts."""
 
-from host.loop.agent import Agent, Ended, NoAnswer, Tool, ToolError
+from host.events import Observe
+from host.loop.agent import Agent, Ended, NoAnswer, TaskEnded, TaskFailed, Tool, ToolError
+from host.loop.budget import Budget, BudgetSpent
 from host.loop.choosing import choose, chooser, lookup
-from host.loop.run import Observe, run_agent
+from host.loop.colleague import Colleague
+from host.loop.dialogue import Dialogue, open_dialogue
+from host.loop.rerun import BranchPoint, BranchPoints, Rerun
+from host.loop.running import run_agent
+from host.loop.tasks import Task, Tasks
 
-__all__ = ["Agent", "Ended", "NoAnswer", "Observe", "Tool", "ToolError", "choose", "chooser", "lookup", "run_agent"]
+__all__ = [
+    "Agent",
+    "BranchPoint",
+    "BranchPoints",
+    "Budget",
+    "BudgetSpent",
+    "Colleague",
+    "Dialogue",
+    "Ended",
+    "NoAnswer",
+    "Observe",
+    "Rerun",
+    "Task",
+    "TaskEnded",
+    "TaskFailed",
+    "Tasks",
+    "Tool",
+    "ToolError",
+    "choose",
+    "chooser",
+    "lookup",
+    "open_dialogue",
+    "run_agent",
+]

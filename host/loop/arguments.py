@@ -13,7 +13,7 @@ from difflib import get_close_matches
 
 from host.loop.agent import ToolError
 
-__all__ = ["checked"]
+__all__ = ["checked", "parsed"]
 
 
 def checked(tool: str, schema: Mapping[str, object], text: str) -> dict[str, object]:
@@ -21,7 +21,7 @@ def checked(tool: str, schema: Mapping[str, object], text: str) -> dict[str, obj
 
     Raises ToolError, which says everything that is wrong with them at once.
     """
-    given = _parsed(tool, text)
+    given = parsed(tool, text)
     properties = schema.get("properties")
     required = schema.get("required")
     assert isinstance(properties, Mapping)
@@ -48,7 +48,8 @@ def checked(tool: str, schema: Mapping[str, object], text: str) -> dict[str, obj
     return values
 
 
-def _parsed(tool: str, text: str) -> dict[str, object]:
+def parsed(tool: str, text: str) -> dict[str, object]:
+    """The JSON object in `text`; empty for blank text and null. Raises ToolError for anything else."""
     if not text.strip():
         return {}
     try:

@@ -12,8 +12,9 @@ from typing import Final
 
 from host.context import Inherited
 from host.errors import NeedsClarification
+from host.events import Observe
 from host.loop.agent import Agent, NoAnswer, Tool
-from host.loop.run import Observe, run_agent
+from host.loop.running import run_agent
 from host.models.port import Model, ToolSpec
 
 __all__ = ["choose", "chooser", "lookup"]

@@ -54,7 +54,7 @@ def open_search(
     """The files of a folder, indexed. It blocks while it reads the files that are new or have changed.
 
     `index` is where the index is kept. `progress` is told `(done, of how many, next path)`. `model` thinks for `ask`
-    (the lexical model, if none is given); `observe` is given each request that it is sent. Raises SearchError.
+    (the lexical model, if none is given); `observe` is told what its loops do. Raises SearchError.
     """
     try:
         real = folder.resolve(strict=True)
