@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from host.conversation import ToolResult
 from host.events import Delegated
-from host.loop.guidance import BRANCH, DELEGATING, TASKS
+from host.loop.guidance import DELEGATING, TASKS
 from host.models.port import Reply
 from tests.loop_scene import Actor, Desk, call, spoken, talking, whole
 
@@ -30,18 +30,6 @@ async def test_r87_a_delegating_model_is_told_when_to_keep_and_when_to_hand_on()
         assert rule in DELEGATING
     for rule in ("For one answer start one task", "start one for each"):
         assert rule in TASKS
-
-
-def test_r88_a_branch_is_told_that_the_work_is_its_own() -> None:
-    """Nothing has run, do not hand on the whole, look for no proof, leave what others own."""
-    for rule in (
-        "This part is yours",
-        "Nothing of it has been done yet",
-        "do not look for traces",
-        "Do not hand the whole",
-        "Leave to others",
-    ):
-        assert rule in BRANCH
 
 
 async def test_r89_who_continues_forks_and_who_judges_starts_cold() -> None:

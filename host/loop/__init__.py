@@ -1,10 +1,11 @@
 """Loops: an agent at work, from a request to its answer, with all that it starts."""
 
 from host.events import Observe
-from host.loop.agent import Agent, Ended, NoAnswer, TaskEnded, TaskFailed, Tool, ToolError
+from host.loop.agent import Agent, Ended, Forks, NoAnswer, TaskEnded, TaskFailed, Tool, ToolError
 from host.loop.budget import Budget, BudgetSpent
 from host.loop.choosing import choose, chooser, lookup
 from host.loop.colleague import Colleague
+from host.loop.crew import Crew
 from host.loop.dialogue import Dialogue, open_dialogue
 from host.loop.rerun import BranchPoint, BranchPoints, Rerun
 from host.loop.running import run_agent
@@ -17,8 +18,10 @@ __all__ = [
     "Budget",
     "BudgetSpent",
     "Colleague",
+    "Crew",
     "Dialogue",
     "Ended",
+    "Forks",
     "NoAnswer",
     "Observe",
     "Rerun",

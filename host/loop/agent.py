@@ -11,16 +11,17 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from host.capability import POLICIES, Capability, Policy
+from host.conversation import Message
 from host.errors import CapabilityError
 from host.models.port import Model, ToolSpec, Usage
 from sandbox import Limits
 
-__all__ = ["Agent", "Ended", "NoAnswer", "TaskEnded", "TaskFailed", "Tool", "ToolError"]
+__all__ = ["Agent", "Ended", "Forks", "NoAnswer", "TaskEnded", "TaskFailed", "Tool", "ToolError", "Trim"]
 
 
 class ToolError(Exception):
@@ -52,14 +53,34 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Forks:
+    """Whether and how an agent forks: which agents of the crew a branch may run as (None for any), how many branches
+    one fork may have (None for no bound).
+    """
+
+    agents: tuple[str, ...] | None = None
+    max_branches: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.agents is not None and not self.agents:
+            raise ValueError("an agent that forks into no agent cannot fork: leave `agents` out for any")
+        if self.max_branches is not None and self.max_branches < 1:
+            raise ValueError(f"max_branches is at least 1, not {self.max_branches}")
+
+
+type Trim = Callable[[Sequence[Message]], Iterable[Message]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
     """An agent: who it is, what it may use, and which model thinks for it.
 
     `instructions` are its own; what it inherits is added behind them. `capabilities` are offered as tools and, if there
     is any, to the code that it writes (`run_code`). `tasks` says who does the tasks that it starts beside its own work:
     "self", another agent, or None, where it starts none; with `follow` a running task hears of new messages without
-    being steered. `context_policy` says who decides what a delegated call starts from: the model, or always fork, or
-    never.
+    being steered. `handoffs` names the agents of the crew that it can hand over to; `trim` filters the transcript that
+    it is itself shown when it is handed one. `forks` says whether it can split into branches. `context_policy` says who
+    decides what a delegated call starts from: the model, or always fork, or never.
 
     With `must_end_by_tool` plain text is no answer, and the model is told so. `max_turns` bounds the requests to the
     model for one answer. `limits` and `policy` are those of the sandbox that its code runs in.
@@ -73,6 +94,9 @@ class Agent:
     capabilities: tuple[Capability, ...] = ()
     tasks: Agent | Literal["self"] | None = None
     follow: bool = False
+    handoffs: tuple[str, ...] = ()
+    forks: Forks | None = None
+    trim: Trim | None = None
     context_policy: Policy = "model"
     max_turns: int = 24
     must_end_by_tool: bool = False

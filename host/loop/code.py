@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import trio
 
-from host.capability import Delegation
+from host.capability import Capability, Delegation
 from host.capability._dispatch import Around, Before
 from host.context import Inherited
 from host.loop.agent import Agent
@@ -64,13 +64,13 @@ class Listening:
 class Code:
     """The sandbox session of one loop. It is opened when it is first needed; `aclose` gives it back.
 
-    `capabilities` are what is in scope for its code, and `state` an interpreter to start from in place of a fresh one;
-    both are settled before the first cell.
+    `extra` is in scope for its code beside the agent's capabilities; `state` is an interpreter to start from in place
+    of a fresh one, settled before the first cell.
     """
 
-    def __init__(self, agent: Agent, image: Image | str) -> None:
+    def __init__(self, agent: Agent, image: Image | str, extra: tuple[Capability, ...] = ()) -> None:
         self._agent = agent
-        self.capabilities = agent.capabilities
+        self._capabilities = (*agent.capabilities, *extra)
         self.state: Moment | None = None
         self._image = image
         self._stack = AsyncExitStack()
@@ -111,7 +111,7 @@ class Code:
         agent = self._agent
         host = await self._stack.enter_async_context(
             open_host(
-                capabilities=self.capabilities,
+                capabilities=self._capabilities,
                 policy=agent.policy,
                 context_policy=agent.context_policy,
                 limits=agent.limits,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
+from host.capability import Capability
 from host.context import Inherited
 from host.loop.offers import Offer
 
@@ -42,6 +43,10 @@ class Company(Protocol):
 
     def pass_on(self, above: Inherited) -> None:
         """What was received from above is new: the forked ones are to hear of it."""
+        ...
+
+    def in_code(self) -> tuple[Capability, ...]:
+        """What the loop's code has of them."""
         ...
 
     def no_code_runs(self) -> None:

@@ -22,6 +22,7 @@ from host.errors import HostError
 from host.events import How, Observe, TurnEnded
 from host.loop.agent import Agent
 from host.loop.budget import Budget
+from host.loop.crew import Crew
 from host.loop.inbox import Item, said
 from host.loop.loop import Loop
 from host.loop.rerun import BranchPoints
@@ -143,14 +144,15 @@ async def open_dialogue(
     observe: Observe | None = None,
     image: Image | str = "default",
     points: BranchPoints | None = None,
+    crew: Crew | None = None,
 ) -> AsyncIterator[Dialogue]:
     """A conversation with an agent, from the start or on from `conversation`. Its tasks end with the block.
 
     `inherited` is for a conversation that itself stands below others. `observe` is told all events of the tree, and
-    `points` keeps its branch points.
+    `points` keeps its branch points; `crew` are the agents that it can be handed to or branch into.
     Raises BudgetSpent in the block when the budget's time is over.
     """
-    tree = Tree(budget=budget, observe=observe, image=image, points=points)
+    tree = Tree(budget=budget, observe=observe, image=image, points=points, crew=crew)
     loop = make(
         agent,
         tree,
@@ -176,4 +178,4 @@ async def open_dialogue(
             raise fault
     finally:
         with trio.CancelScope(shield=True):
-            await loop.code.aclose()
+            await loop.aclose()

@@ -16,6 +16,7 @@ from typing import Self
 
 from host.context import Inherited, Received, Sent, Start, Update, render_update, without_loaded
 from host.conversation import Conversation, Message, Text
+from host.loop.agent import Trim
 from host.models.port import Request
 
 __all__ = ["Exchange"]
@@ -30,6 +31,7 @@ class Exchange:
         self, *, name: str, speaker: str | None, system: str, inherited: Inherited, conversation: Conversation
     ) -> None:
         self.system = system
+        self._section = ""  # what stands behind the agent's own instructions
         self.received = Received.of(inherited)
         self.conversation = conversation
         self.last: Sent | None = None
@@ -39,6 +41,7 @@ class Exchange:
 
     def begin(self, start: Start) -> None:
         """Take over what the loop starts from: the caller's messages, where they are repeated, and its own."""
+        self._section = start.system.removeprefix(self.system)
         self.system = start.system
         self._shown = list(start.messages[: start.shared])
         for message in start.own:
@@ -57,6 +60,15 @@ class Exchange:
             self.received.take(update)
             self.append(Message(role="system", parts=(Text(text=text),), volatile=True))
         return update
+
+    def become(self, name: str, system: str, trim: Trim | None) -> None:
+        """Another agent goes on with it: its instructions, before what was inherited, and the transcript as it stands,
+        or as its filter leaves it.
+        """
+        self._name = name
+        self.system = f"{system}{self._section}"
+        if trim is not None:
+            self._shown = list(trim(tuple(self._shown)))
 
     @property
     def shown(self) -> tuple[Message, ...]:

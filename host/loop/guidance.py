@@ -10,7 +10,7 @@ from typing import Final
 
 from host.context import Inherited
 
-__all__ = ["BRANCH", "DELEGATING", "TASKS", "size"]
+__all__ = ["DELEGATING", "FORKING", "TASKS", "size"]
 
 DELEGATING: Final = """\
 Handing work on:
@@ -31,11 +31,13 @@ Tasks run beside this conversation:
 - While a task runs there are tools that steer it, named after it. What changes here reaches a task only when you
   steer it."""
 
-BRANCH: Final = """\
-This part is yours:
-- Nothing of it has been done yet. Begin; do not look for traces that it was done already.
-- Do not hand the whole of it on. Leave to others what belongs to them.
-- End with the result itself. It goes back to whoever asked, who reads your last message and nothing else."""
+FORKING: Final = """\
+Forking:
+- A part that needs another part's result stays in your own sequence: branches cannot see each other.
+- One call, or one call that takes a list, is no reason to fork.
+- Somebody else should own the conversation from here on: hand off, if you can.
+- You want an answer and then go on: one branch. Several parts that do not need each other: a branch for each, at once.
+- Take the cheapest context that suffices, and write into the instructions what a branch cannot find in it."""
 
 
 def size(inherited: Inherited) -> str:

@@ -28,20 +28,24 @@ from guest_stdlib.declared import Context
 from host.capability import Delegation, Dispatch
 from host.context import Inherited
 from host.conversation import Conversation, Message, Text, ToolResult
-from host.events import Delegated, Delivered, Kind, Printed, Replied, Requested, Spoke
+from host.events import Delegated, Delivered, HandedOff, Kind, Printed, Replied, Requested, Spoke
 from host.loop.agent import Agent, Ended, NoAnswer, ToolError
 from host.loop.arguments import checked
 from host.loop.calling import PENDING, current_call, make_all
 from host.loop.code import Code, Listening, Queued, shown
 from host.loop.company import Company
 from host.loop.exchange import Exchange
+from host.loop.forking import Begin, forking
 from host.loop.guidance import size
 from host.loop.inbox import Inbox, said
+from host.loop.launch import Arm, Launch
+from host.loop.moving import Move, transfers
 from host.loop.offers import Offer, of_capabilities, of_tool
 from host.loop.place import Place, standing
+from host.loop.prepared import branch_agents
 from host.loop.rerun import BranchPoint
 from host.loop.tree import Tree
-from host.models.port import Delta, Reply, Request, Usage
+from host.models.port import Delta, Reply, Request, ToolSpec, Usage
 
 __all__ = ["Loop"]
 
@@ -59,18 +63,23 @@ class Loop:
         depth: int = 0,
         conversation: Conversation | None = None,
         upstream: Callable[[], Inherited] | None = None,
+        fork_depth: int = 0,
+        launch: Launch,
     ) -> None:
         self.id = tree.next_loop()
         self.agent, self.tree, self.kind, self.depth = agent, tree, kind, depth
+        self.fork_depth = fork_depth
+        self.launch = launch
         self.inbox = Inbox()
         self.usage = Usage()
         self.turns = 0
         self.worked = False
         self.stopped = False
         self.company: Company | None = None
-        self.code = Code(agent, tree.image)
+        self._codes: dict[str, Code] = {}
+        self._move = Move()
         self._upstream = upstream  # where a loop that follows its caller looks for what is new
-        self._prepared = tree.prepared(agent)
+        self._prepared = tree.prepared(agent, fork_depth)
         self.exchange = Exchange(
             name=agent.name,
             speaker=None if kind == "conversation" else agent.name,
@@ -78,13 +87,37 @@ class Loop:
             inherited=inherited,
             conversation=conversation or Conversation(),
         )
-        self._dispatch = Dispatch(
+        self._dispatch = self._made_dispatch()
+
+    def _made_dispatch(self) -> Dispatch:
+        return Dispatch(
             self._prepared.table,
             inherited=lambda: self.snapshot(current_call()),
-            policy=agent.context_policy,
+            policy=self.agent.context_policy,
             record=lambda delegation: self.delegated(delegation, current_call()),
             around=self._around,
         )
+
+    @property
+    def code(self) -> Code:
+        """The sandbox of the agent that is at work: each has its own, and finds it again when it comes back."""
+        found = self._codes.get(self.agent.name)
+        if found is None:
+            extra = () if self.company is None else self.company.in_code()
+            found = self._codes[self.agent.name] = Code(self.agent, self.tree.image, extra)
+        return found
+
+    async def aclose(self) -> None:
+        """Give the sandboxes back."""
+        for code in self._codes.values():
+            await code.aclose()
+
+    def _hand_over(self, target: Agent) -> None:
+        """Control moves: the same transcript, the target's instructions and tools."""
+        self._prepared = self.tree.prepared(target, self.fork_depth)
+        self.agent = target
+        self._dispatch = self._made_dispatch()
+        self.exchange.become(target.name, self._prepared.instructions, target.trim)
 
     @property
     def conversation(self) -> Conversation:
@@ -113,9 +146,35 @@ class Loop:
         offers = [*of_capabilities(self._dispatch, self._prepared.specs), *map(of_tool, self.agent.tools)]
         if self._prepared.code is not None:
             offers.append(Offer(spec=self._prepared.code, call=self._run_code))
+        self._move = Move()
+        offers += transfers(self.agent, self.tree.crew, self._move, current_call)
+        if self._prepared.fork is not None:
+            offers.append(self._forking(self._prepared.fork))
         if self.company is not None:
-            offers += [*self.company.fixed(), *self.company.steering()]
+            offers += [*(self.company.fixed() if self.agent.tasks is not None else ()), *self.company.steering()]
         return tuple(offers)
+
+    def _forking(self, spec: ToolSpec) -> Offer:
+        agents = branch_agents(self.agent, self.tree.crew.with_(self.agent))
+        return forking(self, spec, agents, current_call=current_call, delegated=self.delegated, tell=self.tree.tell)
+
+    def branch(self, agent: Agent, begin: Begin, *, name: str, request: str, delegation: str) -> Arm:
+        """A loop that is ready to run as a branch of this one."""
+        return Arm(
+            self.launch.make(
+                agent,
+                self.tree,
+                kind="branch",
+                request=request,
+                inherited=self.snapshot(current_call()),
+                depth=self.depth + 1,
+                parent=self.id,
+                delegation=delegation,
+                begin=begin,
+                branch=name,
+                fork_depth=self.fork_depth + 1,
+            )
+        )
 
     async def _boundary(self) -> None:
         await trio.lowlevel.checkpoint()
@@ -212,10 +271,19 @@ class Loop:
         results = tuple(one.result() for one in made if one.value is not PENDING)
         if results:
             self.exchange.append(Message(role="tool", parts=results))
+        if self._move.target is not None and self._move.call is not None:
+            source, move = self.agent.name, self._move
+            self._hand_over(self._move.target)
+            told = HandedOff(
+                loop=self.id, call=self._move.call, source=source, target=self.agent.name, reason=move.reason
+            )
+            self.tree.tell(told)
         ending = next((one for one in made if one.ends), None)
         return None if ending is None else Ended(by=ending.call.name, value=ending.value, turns=0)
 
     def _unknown(self, name: str, known: list[str]) -> str:
+        if name == "fork" and self.agent.forks is not None:
+            return f"You are {self.fork_depth} forks deep, and {self.tree.crew.max_fork_depth} are allowed. Do it here."
         gone = self.company.gone(name) if self.company is not None else None
         if gone is not None:
             return gone

@@ -23,7 +23,8 @@ from host.errors import NeedsClarification
 from host.events import How, Kind, LoopBegan, LoopEnded, Observe
 from host.loop.agent import Agent, Ended
 from host.loop.budget import Budget
-from host.loop.in_code import InCode
+from host.loop.crew import Crew
+from host.loop.forking import Begin
 from host.loop.loop import Loop
 from host.loop.place import place
 from host.loop.rerun import BranchPoint, BranchPoints
@@ -45,13 +46,14 @@ async def run_agent(
     budget: Budget | None = None,
     image: Image | str = "default",
     points: BranchPoints | None = None,
+    crew: Crew | None = None,
 ) -> Ended:
     """Run an agent on a request until it answers.
 
-    Within a call of a capability that a loop makes, it joins the loop's tree; `budget`, `image` and `points` (which
-    keeps branch points) are for the first loop of a tree, `observe` is told of what happens from here on down. Raises
-    NoAnswer if the turns are used up, BudgetSpent if the tree's budget is, and what the model raises; a tool's faults
-    pass through.
+    Within a call of a capability that a loop makes, it joins the loop's tree. `budget`, `image`, `crew` (who can be
+    handed to, or be a branch) and `points` (which keeps branch points) are for the first loop of a tree; `observe` is
+    told of what happens from here on down. Raises NoAnswer if the turns are used up, BudgetSpent if the tree's budget
+    is, and what the model raises; a tool's faults pass through.
     """
     at = place()
     if at is not None:
@@ -67,7 +69,7 @@ async def run_agent(
             delegation=at.delegation,
         )
         return await run(loop)
-    tree = Tree(budget=budget, observe=observe, image=image, points=points)
+    tree = Tree(budget=budget, observe=observe, image=image, points=points, crew=crew)
     with tree.in_time():
         return await run(make(agent, tree, kind="call", request=request, inherited=inherited))
 
@@ -85,32 +87,49 @@ def make(
     rendering: Literal["auto", "quoted", "replayed"] = "auto",
     upstream: Callable[[], Inherited] | None = None,
     conversation: Conversation | None = None,
+    begin: Begin | None = None,
+    branch: str | None = None,
+    fork_depth: int = 0,
 ) -> Loop:
     """A loop that is ready to run. What it inherits is cut by now. Raises BudgetSpent.
 
     `upstream` gives the caller's tree as it stands: a loop that has it follows its caller. A `conversation` is what
-    the first loop of a tree goes on with; it has no request.
+    the first loop of a tree goes on with; it has no request. `begin` says what it starts from in another way than a
+    child's; `branch` and `fork_depth` are those of a fork's branch.
     """
     if depth:
         tree.purse.start_child(depth)
-    loop = Loop(agent, tree, kind=kind, inherited=inherited, depth=depth, upstream=upstream, conversation=conversation)
-    if agent.tasks is not None:
-        tasks = Tasks(loop, agent if agent.tasks == "self" else agent.tasks, _Launch())
-        loop.company = Steering(tasks)
-        loop.code.capabilities += (InCode(tasks),)
+    launch = _Launch()
+    loop = Loop(
+        agent,
+        tree,
+        kind=kind,
+        inherited=inherited,
+        depth=depth,
+        upstream=upstream,
+        conversation=conversation,
+        fork_depth=fork_depth,
+        launch=launch,
+    )
+    if any(each.tasks is not None for each in (agent, *tree.crew.agents.values())):
+        loop.company = Steering(Tasks(loop))
     begun = None
     if kind != "conversation":
-        prepared = tree.prepared(agent)
-        begun = start(
-            instructions=prepared.instructions,
-            tools=tuple(offer.spec for offer in loop.offers),
-            agent=agent.name,
-            model=agent.model.name,
-            request=request,
-            inherited=inherited,
-            rendering=rendering,
-            assignment=delegation,
-        )
+        instructions = tree.prepared(agent, fork_depth).instructions
+        tools = tuple(offer.spec for offer in loop.offers)
+        if begin is not None:
+            begun = begin(instructions=instructions, tools=tools, agent=agent)
+        else:
+            begun = start(
+                instructions=instructions,
+                tools=tools,
+                agent=agent.name,
+                model=agent.model.name,
+                request=request,
+                inherited=inherited,
+                rendering=rendering,
+                assignment=delegation,
+            )
         loop.exchange.begin(begun)
     tree.tell(
         LoopBegan(
@@ -124,6 +143,7 @@ def make(
             delegation=delegation,
             rendering="none" if begun is None else begun.rendering,
             prefix=None if begun is None else begun.prefix,
+            branch=branch,
         )
     )
     return loop
@@ -171,7 +191,7 @@ async def run(loop: Loop, *, first: Callable[[], Awaitable[None]] | None = None)
         return ended
     finally:
         with trio.CancelScope(shield=True):
-            await loop.code.aclose()
+            await loop.aclose()
         loop.tree.tell(
             LoopEnded(
                 loop=loop.id,

@@ -10,12 +10,13 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Final
 
 from guest_stdlib.declared import Context
-from host.capability import choice_text
+from host.capability import Capability, choice_text
 from host.context import Inherited
 from host.errors import CapabilityError
 from host.loop.agent import ToolError
 from host.loop.arguments import checked, parsed
 from host.loop.calling import PENDING, current_call
+from host.loop.in_code import InCode
 from host.loop.inbox import Item
 from host.loop.offers import Offer, ready
 from host.loop.tasks import Task, Tasks
@@ -74,6 +75,10 @@ class Steering:
         for task in self.tasks.running:
             if not task.is_cold:
                 task.loop.inbox.post(Item(above=above))
+
+    def in_code(self) -> tuple[Capability, ...]:
+        """Tasks as awaitable objects."""
+        return (InCode(self.tasks),)
 
     def no_code_runs(self) -> None:
         """Results that no code has awaited are told."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Generator
 from dataclasses import replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import trio
 
@@ -25,32 +25,19 @@ from guest_stdlib.declared import Context
 from host.capability import Delegation, Heritage
 from host.context import Inherited
 from host.conversation import Message, Text, ToolResult
+from host.errors import HostError
 from host.events import State, Steered, Steering, TaskChanged
-from host.loop.agent import Agent, Ended, TaskEnded, TaskFailed
+from host.loop.agent import Ended, TaskEnded, TaskFailed
 from host.loop.calling import current_call
 from host.loop.inbox import Item, said
 from host.loop.loop import Loop
 from host.loop.results import rendered
 from sandbox.moment import Moment
 
-__all__ = ["Launch", "Task", "Tasks"]
+__all__ = ["Task", "Tasks"]
 
 _LONGEST_SLUG: Final = 32
 _OVER: Final = ("finished", "failed", "stopped")
-
-
-class Launch(Protocol):
-    """How loops are made and run: `running` is one, and tasks need to know no more of it."""
-
-    @property
-    def make(self) -> Callable[..., Loop]:
-        """Make a loop, ready to run."""
-        ...
-
-    @property
-    def run(self) -> Callable[[Loop], Awaitable[Ended]]:
-        """Run it to its answer."""
-        ...
 
 
 class Task:
@@ -161,12 +148,10 @@ class Task:
 class Tasks:
     """The tasks of one loop: starts them, knows them, and takes their results home."""
 
-    def __init__(self, loop: Loop, agent: Agent, launch: Launch) -> None:
+    def __init__(self, loop: Loop) -> None:
         self.loop = loop
-        self.agent = agent
         self.all: list[Task] = []
         self.nursery: trio.Nursery | None = None
-        self._launch = launch
         self._unclaimed: list[tuple[Task, str]] = []
 
     @property
@@ -196,8 +181,11 @@ class Tasks:
         """
         if self.nursery is None:
             raise RuntimeError("tasks are started while their loop runs")
-        loop = self._launch.make(
-            self.agent,
+        starts = self.loop.agent
+        if starts.tasks is None:
+            raise HostError(f"the agent {starts.name!r} starts no tasks: give it `tasks`")
+        loop = self.loop.launch.make(
+            starts if starts.tasks == "self" else starts.tasks,
             self.loop.tree,
             kind="task",
             request=request,
@@ -210,7 +198,7 @@ class Tasks:
         loop.code.state = state
         task = Task(self, loop, request=request, number=len(self.all) + 1, call=call)
         self.all.append(task)
-        self.nursery.start_soon(task.run, self._launch.run)
+        self.nursery.start_soon(task.run, self.loop.launch.run)
         return task
 
     async def moment(self) -> Moment:
@@ -240,7 +228,7 @@ class Tasks:
         steering = known.company.ever if known.company is not None else frozenset[str]()
         inherited = inherited.extend(known.conversation, agent=known.agent.name, steering=steering)
         layers = (*inherited.layers[:-1], replace(inherited.layers[-1], below=known.exchange.below))
-        loop = self._launch.make(
+        loop = self.loop.launch.make(
             known.agent,
             known.tree,
             kind="question",
@@ -250,7 +238,7 @@ class Tasks:
             parent=self.loop.id,
             rendering="quoted",
         )
-        ended = await self._launch.run(loop)
+        ended = await self.loop.launch.run(loop)
         return rendered(ended.value)
 
     def ended(self, task: Task, report: str) -> None:

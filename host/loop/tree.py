@@ -16,6 +16,7 @@ import trio
 from host.events import Event, Observe
 from host.loop.agent import Agent
 from host.loop.budget import Budget, Purse
+from host.loop.crew import Crew
 from host.loop.prepared import Prepared
 from host.loop.rerun import BranchPoints
 from sandbox.image import Image
@@ -24,7 +25,7 @@ __all__ = ["Tree"]
 
 
 class Tree:
-    """One run: its purse, its observers, its sandbox image, and the names of its loops."""
+    """One run: its purse, its observers, its crew, its sandbox image, and the names of its loops."""
 
     def __init__(
         self,
@@ -33,15 +34,17 @@ class Tree:
         observe: Observe | None = None,
         image: Image | str = "default",
         points: BranchPoints | None = None,
+        crew: Crew | None = None,
     ) -> None:
         self.purse = Purse(budget or Budget())
         self.image = image
         self.began = trio.current_time()
         self.points = points
+        self.crew = crew or Crew()
         heard = (None if points is None else points.observe, observe)
         self._observers = tuple(each for each in heard if each is not None)
         self._numbers = count(1)
-        self._prepared: dict[int, Prepared] = {}
+        self._prepared: dict[tuple[int, bool], Prepared] = {}
 
     def tell(self, event: Event) -> None:
         """Tell the observers."""
@@ -58,11 +61,13 @@ class Tree:
         """The id of one more loop."""
         return f"loop {next(self._numbers)}"
 
-    def prepared(self, agent: Agent) -> Prepared:
-        """What is derived from an agent: once in a run, however many loops it runs as."""
-        found = self._prepared.get(id(agent))
+    def prepared(self, agent: Agent, fork_depth: int) -> Prepared:
+        """What is derived from an agent so many forks deep: once in a run, however many loops it runs as."""
+        may_fork = agent.forks is not None and fork_depth < self.crew.max_fork_depth
+        found = self._prepared.get((id(agent), may_fork))
         if found is None:
-            found = self._prepared[id(agent)] = Prepared.of(agent)
+            found = Prepared.of(agent, self.crew.with_(agent), may_fork=may_fork)
+            self._prepared[id(agent), may_fork] = found
         return found
 
     @contextmanager
