@@ -6,6 +6,7 @@ Rules:
   can be read off its events alone.
 - Events are told in the order in which things happened, at once, on the loop's own task. Whoever listens must not block
   and must not raise.
+- `at` is when: seconds since the first loop of the run began.
 - `Spoke` and `Printed` are pieces of what a later event holds whole; a record leaves them out. All others are durable.
 """
 
@@ -39,8 +40,10 @@ __all__ = [
     "Rendering",
     "Replied",
     "Requested",
+    "RunBegan",
     "Spoke",
     "State",
+    "StateKept",
     "Steered",
     "Steering",
     "TaskChanged",
@@ -53,6 +56,28 @@ Chooser = Literal["run", "policy", "call", "default"]
 How = Literal["answered", "asked back", "failed", "cancelled", "stopped"]
 Steering = Literal["ask", "interject", "pause", "resume", "stop", "follow"]
 State = Literal["running", "paused", "finished", "failed", "stopped"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunBegan:
+    """What a run was begun with, so that it can be repeated: the command, and its options by name as they were given.
+    The first event of a run that a command began.
+    """
+
+    command: str
+    options: tuple[tuple[str, str], ...] = ()
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateKept:
+    """The interpreter that waits on a delegating call of code was kept: in this file beside the record, waiting on the
+    call of this number.
+    """
+
+    delegation: str
+    number: int
+    file: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +98,7 @@ class LoopBegan:
     rendering: Rendering = "none"
     prefix: str | None = None
     branch: str | None = None
+    at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +177,7 @@ class Delegated:
     offered: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     instructions: str = ""
+    at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,6 +263,7 @@ class TurnEnded:
     text: str
     turns: int
     usage: Usage
+    at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,10 +276,13 @@ class LoopEnded:
     turns: int
     usage: Usage
     seconds: float
+    at: float = 0.0
 
 
 type Event = (
-    LoopBegan
+    RunBegan
+    | StateKept
+    | LoopBegan
     | Requested
     | Spoke
     | Replied

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from host import Conversation, HostError, Inherited
-from host.loop import Agent, BranchPoints, run_agent
+from host.events import Delegated, StateKept
+from host.loop import Agent, BranchPoint, BranchPoints, Budget, Crew, open_dialogue, run_agent
+from host.loop.recorded import point_of
+from host.loop.rerun import Grounds
 from host.models.port import Reply, Request, Usage
+from host.record import Record, open_record
 from sandbox.image import Image
 from tests.loop_scene import Actor, Desk, call, calls, section, spoken, talking
 
@@ -36,10 +42,10 @@ def relaying(*first: Reply):
 async def test_r82_a_call_by_tool_is_made_again_with_the_other_choice() -> None:
     """Both ways are compared: answer, tokens and requests of the rest of the loop and all that it started."""
     actor = Actor(desk=relaying(call("clerk_ask", question="Who?")), clerk=clerk)
-    async with BranchPoints() as points:
-        ended = await run_agent(desk(actor), "Ask.", Inherited.of(KNOWN), points=points)
-        (point,) = points.all
-        again = await point.rerun(context="cold")
+    points = BranchPoints()
+    ended = await run_agent(desk(actor), "Ask.", Inherited.of(KNOWN), points=points)
+    (point,) = points.all
+    again = await point.rerun(context="cold")
     assert (ended.value, again.original.answer, again.repeated.answer) == ("Sarah Chen", "Sarah Chen", "Which Sarah?")
     assert (again.original.context, again.repeated.context) == ("fork", "cold")
     assert again.original.requests == again.repeated.requests == 2
@@ -62,9 +68,9 @@ async def test_r82_sibling_calls_keep_the_results_that_they_had() -> None:
         desk=relaying(calls(("clerk_count", {"text": "abc"}), ("clerk_ask", {"question": "Who?"}))), clerk=clerk
     )
     agent = actor.agent("desk", capabilities=(Counting(actor.agent("clerk"), name="clerk"),))
-    async with BranchPoints() as points:
-        await run_agent(agent, "Ask.", Inherited.of(KNOWN), points=points)
-        again = await points.all[0].rerun(context="cold")
+    points = BranchPoints()
+    await run_agent(agent, "Ask.", Inherited.of(KNOWN), points=points)
+    again = await points.all[0].rerun(context="cold")
     assert counted == ["abc"]
     assert again.repeated.answer == "3\nWhich Sarah?"
 
@@ -77,12 +83,12 @@ drawn.append(await clerk.count('abc'))
 who = await clerk.ask('Who?')
 f'{drawn}: {who}'"""
     actor = Actor(desk=relaying(call("run_code", code=source), call("run_code", code="drawn, who")), clerk=clerk)
-    async with BranchPoints() as points:
-        ended = await run_agent(desk(actor), "Ask.", Inherited.of(KNOWN), points=points, image=image)
-        (point,) = points.all
-        before = len(actor.of("clerk"))
-        again = await point.rerun(context="cold")
-        twice = await point.rerun(context="fork")
+    points = BranchPoints()
+    ended = await run_agent(desk(actor), "Ask.", Inherited.of(KNOWN), points=points, image=image)
+    (point,) = points.all
+    before = len(actor.of("clerk"))
+    again = await point.rerun(context="cold")
+    twice = await point.rerun(context="fork")
     assert ended.value == "value:\n([3], 'Sarah Chen')"
     assert again.repeated.answer == "value:\n([3], 'Which Sarah?')"
     assert twice.repeated.answer == ended.value
@@ -92,12 +98,12 @@ f'{drawn}: {who}'"""
 async def test_r82_a_task_is_started_again_with_the_other_choice() -> None:
     """And its result is waited for."""
     actor = Actor(desk=relaying(call("start_task", request="Who?"), Reply.of("Started.")), clerk=clerk)
-    async with BranchPoints() as points:
-        async with talking(actor.agent("desk", tasks=actor.agent("clerk")), conversation=KNOWN, points=points) as run:
-            await run.say("Find out.")
-            await run.dialogue.settled()
-            (point,) = points.all
-        again = await point.rerun(context="cold")
+    points = BranchPoints()
+    async with talking(actor.agent("desk", tasks=actor.agent("clerk")), conversation=KNOWN, points=points) as run:
+        await run.say("Find out.")
+        await run.dialogue.settled()
+        (point,) = points.all
+    again = await point.rerun(context="cold")
     assert "Which Sarah?" in again.repeated.answer
 
 
@@ -112,6 +118,37 @@ async def test_there_is_nothing_to_compare_before_the_run_has_ended() -> None:
         return "done"
 
     actor = Actor(desk=relaying(call("clerk_ask", question="Who?")), clerk=ask_again)
-    async with BranchPoints() as points:
-        await run_agent(desk(actor), "Ask.", Inherited.of(KNOWN), points=points)
+    points = BranchPoints()
+    await run_agent(desk(actor), "Ask.", Inherited.of(KNOWN), points=points)
     assert refused == ["the run has not come to its answer yet, so there is nothing to compare with"]
+
+
+@pytest.mark.parametrize("by", ["tool", "code"])
+async def test_r82_r95_a_run_on_disk_is_repeated_in_another_process(image: Image, tmp_path: Path, by: str) -> None:
+    """From its record, and for a call from code from the interpreter that was kept beside it."""
+    source = "seen = ['abc']\nwho = await clerk.ask('Who?')\nf'{seen}: {who}'"
+    first = call("run_code", code=source) if by == "code" else call("clerk_ask", question="Who?")
+    actor = Actor(desk=relaying(first), clerk=clerk)
+
+    with open_record(tmp_path / "run.jsonl") as record:
+
+        def keep(point: BranchPoint) -> None:
+            if point.state is not None and point.number is not None:
+                (tmp_path / "state").write_bytes(point.state)
+                record(StateKept(delegation=point.delegated.id, number=point.number, file="state"))
+
+        points = BranchPoints(keep)
+        async with open_dialogue(
+            desk(actor), conversation=KNOWN, points=points, image=image, observe=record
+        ) as dialogue:
+            await dialogue.say("Ask.")
+
+    again = Record.load(tmp_path / "run.jsonl")
+    (delegated,) = [event for event in again if isinstance(event, Delegated)]
+    fresh = Actor(desk=relaying(first), clerk=clerk)
+    grounds = Grounds(budget=Budget(), crew=Crew.of([desk(fresh)]), image=image)
+    point = point_of(again.events, delegated.id, grounds, state=lambda name: (tmp_path / name).read_bytes())
+    cold, fork = await point.rerun(context="cold"), await point.rerun(context="fork")
+    assert "Sarah Chen" in cold.original.answer
+    assert "Which Sarah?" in cold.repeated.answer
+    assert fork.repeated.answer == cold.original.answer

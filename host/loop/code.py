@@ -12,18 +12,19 @@ Rules:
 from __future__ import annotations
 
 import pprint
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any, Final
 
 import trio
 
+from guest_stdlib.declared import Context
 from host.capability import Capability, Delegation
 from host.capability._dispatch import Around, Before
 from host.context import Inherited
 from host.loop.agent import Agent
-from host.opening import open_host
+from host.opening import Host, open_host
 from host.session import HostSession, OnOutput
 from sandbox import Outcome
 from sandbox.image import Image
@@ -86,10 +87,13 @@ class Code:
         finally:
             place.over.set()
 
-    async def go_on(self, session: HostSession, listening: Listening) -> Outcome:
-        """Take over a session that waits in the middle of a cell, and finish that cell."""
-        self._session = await self._stack.enter_async_context(session)
-        return await session.finish(**listening.as_options())
+    async def wake(self, data: bytes, choices: Mapping[int | str, Context], listening: Listening) -> Outcome:
+        """Go on from a session that was put to sleep in the middle of a cell, making its waiting calls by these
+        choices, and finish that cell.
+        """
+        host = await self._open_host()
+        self._session = await self._stack.enter_async_context(host.resume(data, choices=choices))
+        return await self._session.finish(**listening.as_options())
 
     def queue(self) -> Queued:
         """Take the next place in the row of cells. Whoever took one must `run`."""
@@ -108,8 +112,13 @@ class Code:
         return self._session
 
     async def _open(self) -> HostSession:
+        host = await self._open_host()
+        self._session = await self._stack.enter_async_context(host.session(state=self.state))
+        return self._session
+
+    async def _open_host(self) -> Host:
         agent = self._agent
-        host = await self._stack.enter_async_context(
+        return await self._stack.enter_async_context(
             open_host(
                 capabilities=self._capabilities,
                 policy=agent.policy,
@@ -118,8 +127,6 @@ class Code:
                 image=self._image,
             )
         )
-        self._session = await self._stack.enter_async_context(host.session(state=self.state))
-        return self._session
 
     async def aclose(self) -> None:
         """Close the session, if there is one."""

@@ -131,7 +131,8 @@ class Dialogue:
             self._quiet.set()
         text = self._ended if isinstance(self._ended, str) else f"{type(self._ended).__name__}: {self._ended}"
         turns, usage = self._loop.turns - turns, self._loop.usage - used
-        self._loop.tree.tell(TurnEnded(loop=self._loop.id, how=how, text=text, turns=turns, usage=usage))
+        tree = self._loop.tree
+        tree.tell(TurnEnded(loop=self._loop.id, how=how, text=text, turns=turns, usage=usage, at=tree.now()))
 
 
 @asynccontextmanager

@@ -39,6 +39,25 @@ class Exchange:
         self._name, self._speaker = name, speaker
         self._shown: list[Message] = list(conversation)
 
+    @classmethod
+    def restored(
+        cls,
+        *,
+        name: str,
+        speaker: str | None,
+        instructions: str,
+        inherited: Inherited,
+        conversation: Conversation,
+        last: Sent,
+    ) -> Self:
+        """An exchange as it stood when its model had replied to `last`: `conversation` ends with that reply."""
+        made = cls(name=name, speaker=speaker, system=instructions, inherited=inherited, conversation=conversation)
+        made._section = last.request.system.removeprefix(instructions)
+        made.system = last.request.system
+        made._shown = [*last.request.messages, *conversation.messages[-1:]]
+        made.last = last
+        return made
+
     def begin(self, start: Start) -> None:
         """Take over what the loop starts from: the caller's messages, where they are repeated, and its own."""
         self._section = start.system.removeprefix(self.system)

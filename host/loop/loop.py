@@ -296,10 +296,9 @@ class Loop:
     async def make_again(self, point: BranchPoint, context: Context) -> None:
         """Make the call of a branch point once more, with this choice, and append the results of its reply."""
         call = point.call()
-        if point.copy is not None:
+        if point.state is not None:
             assert point.number is not None
-            session = await point.copy.fork(choices={point.number: context})
-            outcome = await self.code.go_on(session, self.listening(call.id))
+            outcome = await self.code.wake(point.state, {point.number: context}, self.listening(call.id))
             parts = (Text(text=shown(outcome)),)
             result: ToolResult | None = ToolResult(
                 call=call.id, name=call.name, parts=parts, is_error=outcome.error is not None
@@ -339,6 +338,7 @@ class Loop:
                 offered=("fork", "cold") if self.agent.context_policy == "model" else (),
                 tools=tuple(tool.name for tool in sent.request.tools) if sent is not None else (),
                 instructions=self._prepared.instructions,
+                at=self.tree.now(),
             )
         )
         if self.tree.points is not None and delegation.call is None:

@@ -1,42 +1,43 @@
 """A run repeated from a branch point with the other choice, to see what the choice was worth (R82, R95).
 
-    async with BranchPoints() as points:
-        ended = await run_agent(agent, request, inherited, points=points)
-        again = await points.all[0].rerun(context="cold")
-        print(again.compare())
+    points = BranchPoints()
+    ended = await run_agent(agent, request, inherited, points=points)
+    again = await points.all[0].rerun(context="cold")
+    print(again.compare())
 
 Rules:
 
 - A branch point is kept at each delegating call, before it is made: the loop's exchange as it stands, and for a call
-  from code a copy of the interpreter that waits on that very call. Keeping one costs what a fork of the session costs
-  (a few milliseconds and its memory), so it is done where points are asked for, and nowhere else.
+  from code the interpreter that waits on that very call, put to sleep. Keeping one costs what that costs (some
+  milliseconds, and half a megabyte for a small session), so it is done where points are asked for, and nowhere else.
 - A rerun makes the call anew with the choice given, and goes on from there to the loop's answer, in a tree of its own.
   What the loop had done before is not done again: sibling calls of the same reply keep the results that they had.
 - What is compared is the rest of the loop from the branch point on, with all that it started: answer, tokens, time.
+- A branch point is a value. One that was read from a record on disk is as good as one of a run of this process.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
-
-import trio
+from typing import TYPE_CHECKING
 
 from guest_stdlib.declared import Context
 from host.conversation import ToolCall, ToolResult
 from host.errors import HostError
 from host.events import Delegated, Event, LoopBegan, LoopEnded, Replied, TurnEnded
+from host.loop.agent import Agent
+from host.loop.budget import Budget
+from host.loop.crew import Crew
 from host.loop.exchange import Exchange
 from host.models.port import Usage
-from host.session import HostSession
+from sandbox.image import Image
 
 if TYPE_CHECKING:
     from host.loop.loop import Loop
 
-__all__ = ["BranchPoint", "BranchPoints", "Rerun", "Side"]
+__all__ = ["BranchPoint", "BranchPoints", "Grounds", "Rerun", "Side", "rest"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,86 +72,91 @@ def _told(side: Side) -> str:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grounds:
+    """What a repeated run stands on, as the first one did: budget, crew and sandbox image."""
+
+    budget: Budget
+    crew: Crew
+    image: Image | str
+
+
 class BranchPoints:
-    """Keeps the branch points of a run, in the order of the calls. A context manager: at its end the interpreters are
-    given back. Give it to `run_agent` or `open_dialogue`.
+    """Keeps the branch points of a run, in the order of the calls. Give it to `run_agent` or `open_dialogue`.
+
+    `keep` is told of each, with the sleeping interpreter where code made the call, to store it beside a record.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, keep: Callable[[BranchPoint], None] | None = None) -> None:
         self.all: list[BranchPoint] = []
-        self._told: list[tuple[float, Event]] = []
-        self._stack = AsyncExitStack()
+        self._told: list[Event] = []
+        self._keep = keep
 
     def observe(self, event: Event) -> None:
         """Hear of what happens in the run, to compare with it later."""
-        self._told.append((trio.current_time(), event))
+        self._told.append(event)
 
     def note(self, loop: Loop, delegation: str, call: str | None) -> None:
         """Keep the branch point of a call by tool."""
-        self._keep(loop, delegation, call, None, None)
+        self._note(loop, delegation, call, None, None)
 
     async def note_in_code(self, loop: Loop, delegation: str, call: str | None, number: int) -> None:
         """Keep the branch point of the call of this number that waits in the loop's session."""
         session = loop.code.session
         assert session is not None
-        copy = await self._stack.enter_async_context(await session.fork())
-        self._keep(loop, delegation, call, number, copy)
+        copy = await session.fork()  # a copy has not made the call yet, so it can make it in another way
+        self._note(loop, delegation, call, number, await copy.suspend())
 
-    def _keep(
-        self, loop: Loop, delegation: str, call: str | None, number: int | None, copy: HostSession | None
-    ) -> None:
-        at = next(at for at in range(len(self._told) - 1, -1, -1) if _is(self._told[at][1], delegation))
-        delegated = self._told[at][1]
+    def _note(self, loop: Loop, delegation: str, call: str | None, number: int | None, state: bytes | None) -> None:
+        at = next(at for at in range(len(self._told) - 1, -1, -1) if _is(self._told[at], delegation))
+        delegated = self._told[at]
         assert isinstance(delegated, Delegated)
-        self.all.append(
-            BranchPoint(
-                delegated=delegated,
-                loop=loop,
-                exchange=loop.exchange.copy(),
-                place=at,
-                call_id=call,
-                number=number,
-                copy=copy,
-                points=self,
-            )
+        exchange = loop.exchange.copy()
+        last = exchange.conversation.id
+
+        def results() -> Mapping[str, ToolResult]:
+            parts = [part for message in loop.conversation.since(last) for part in message.results]
+            return {part.call: part for part in parts}
+
+        tree = loop.tree
+        point = BranchPoint(
+            delegated=delegated,
+            agent=loop.agent,
+            exchange=exchange,
+            depth=loop.depth,
+            fork_depth=loop.fork_depth,
+            call_id=call,
+            number=number,
+            state=state,
+            grounds=Grounds(budget=tree.purse.budget, crew=tree.crew, image=tree.image),
+            results=results,
+            original=lambda: rest(self._told[at:], delegated),
         )
-
-    def rest(self, point: BranchPoint) -> Side:
-        """How the run went on from a branch point. Raises HostError if it has not come to an answer yet."""
-        began, _ = self._told[point.place]
-        loops = {point.loop.id}
-        replies: list[Replied] = []
-        for at, event in self._told[point.place :]:
-            if isinstance(event, LoopBegan) and event.parent in loops:
-                loops.add(event.loop)
-            elif isinstance(event, Replied) and event.loop in loops:
-                replies.append(event)
-            elif isinstance(event, LoopEnded | TurnEnded) and event.loop == point.loop.id:
-                return side(point.delegated.context, event.text, replies, at - began)
-        raise HostError("the run has not come to its answer yet, so there is nothing to compare with")
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        with trio.CancelScope(shield=True):
-            await self._stack.aclose()
+        self.all.append(point)
+        if self._keep is not None:
+            self._keep(point)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchPoint:
-    """A delegating call that is about to be made, and all that is needed to make it again: `delegated` tells of it,
-    `copy` is the interpreter that waits on it, where code made it.
+    """A delegating call that is about to be made, and all that is needed to make it again.
+
+    `delegated` tells of it. `call_id` is the model's call that made it or in whose code it was made. Where code made
+    it, `state` is the interpreter that waits on it, put to sleep, and `number` is the call's in that session.
+    `results` gives the results that the calls of the same reply had, and `original` how the run went on.
     """
 
     delegated: Delegated
-    loop: Loop
+    agent: Agent
     exchange: Exchange
-    place: int
+    depth: int
+    fork_depth: int
     call_id: str | None
     number: int | None
-    copy: HostSession | None
-    points: BranchPoints
+    state: bytes | None
+    grounds: Grounds
+    results: Callable[[], Mapping[str, ToolResult]]
+    original: Callable[[], Side]
 
     async def rerun(self, *, context: Context) -> Rerun:
         """Make the call with this choice, and go on to the loop's answer; then compare with how it went.
@@ -159,13 +165,11 @@ class BranchPoint:
         """
         from host.loop.running import run_again
 
-        original = self.points.rest(self)
+        original = self.original()
         told: list[Event] = []
-        began = trio.current_time()
-        answer = await run_again(self, context, observe=told.append)
+        answer, seconds = await run_again(self, context, observe=told.append)
         replies = [event for event in told if isinstance(event, Replied)]
-        repeated = side(context, answer, replies, trio.current_time() - began)
-        return Rerun(original=original, repeated=repeated, events=tuple(told))
+        return Rerun(original=original, repeated=side(context, answer, replies, seconds), events=tuple(told))
 
     def call(self) -> ToolCall:
         """The model's call that made the delegation, or in whose code it was made."""
@@ -183,10 +187,23 @@ class BranchPoint:
         """The results of the reply in the order of its calls: this one, and those that the others had."""
         last = self.exchange.conversation.last
         assert last is not None
-        parts = [part for message in self.loop.conversation.since(last.id) for part in message.parts]
-        had = {part.call: part for part in parts if isinstance(part, ToolResult)}
+        had = self.results()
         results = [result if call.id == self.call_id else had.get(call.id) for call in last.calls]
         return tuple(result for result in results if result is not None)
+
+
+def rest(events: Sequence[Event], delegated: Delegated) -> Side:
+    """How a run went on from a delegation: the events from there on. Raises HostError if it has come to no answer."""
+    loops = {delegated.loop}
+    replies: list[Replied] = []
+    for event in events:
+        if isinstance(event, LoopBegan) and event.parent in loops:
+            loops.add(event.loop)
+        elif isinstance(event, Replied) and event.loop in loops:
+            replies.append(event)
+        elif isinstance(event, LoopEnded | TurnEnded) and event.loop == delegated.loop:
+            return side(delegated.context, event.text, replies, event.at - delegated.at)
+    raise HostError("the run has not come to its answer yet, so there is nothing to compare with")
 
 
 def side(context: Context, answer: str, replies: Sequence[Replied], seconds: float) -> Side:

@@ -144,24 +144,26 @@ def make(
             rendering="none" if begun is None else begun.rendering,
             prefix=None if begun is None else begun.prefix,
             branch=branch,
+            at=tree.now(),
         )
     )
     return loop
 
 
-async def run_again(point: BranchPoint, context: Context, *, observe: Observe) -> str:
-    """Make the call of a branch point anew with this choice, in a tree of its own, and go on to the loop's answer."""
-    original = point.loop
-    agent = original.agent
+async def run_again(point: BranchPoint, context: Context, *, observe: Observe) -> tuple[str, float]:
+    """Make the call of a branch point anew with this choice, in a tree of its own, and go on to the loop's answer:
+    that, and in how many seconds.
+    """
+    agent, grounds = point.agent, point.grounds
     if agent.context_policy != "model":
         agent = replace(agent, context_policy="model")  # this time somebody does choose
-    tree = Tree(budget=original.tree.purse.budget, observe=observe, image=original.tree.image)
-    loop = make(agent, tree, kind="conversation", request="", inherited=Inherited.cold())
+    tree = Tree(budget=grounds.budget, observe=observe, image=grounds.image, crew=grounds.crew)
+    loop = make(agent, tree, kind="conversation", request="", inherited=Inherited.cold(), fork_depth=point.fork_depth)
     loop.kind = "call"  # it ends with an answer, and not before its tasks have
     loop.exchange = point.exchange.copy()
     with tree.in_time():
         ended = await run(loop, first=lambda: loop.make_again(point, context))
-    return rendered(ended.value)
+    return rendered(ended.value), tree.now()
 
 
 async def run(loop: Loop, *, first: Callable[[], Awaitable[None]] | None = None) -> Ended:
@@ -200,6 +202,7 @@ async def run(loop: Loop, *, first: Callable[[], Awaitable[None]] | None = None)
                 turns=loop.turns,
                 usage=loop.usage,
                 seconds=trio.current_time() - began,
+                at=loop.tree.now(),
             )
         )
 

@@ -46,6 +46,10 @@ class Tree:
         self._numbers = count(1)
         self._prepared: dict[tuple[int, bool], Prepared] = {}
 
+    def now(self) -> float:
+        """Seconds since the tree began."""
+        return trio.current_time() - self.began
+
     def tell(self, event: Event) -> None:
         """Tell the observers."""
         for observe in self._observers:
