@@ -1,6 +1,13 @@
-"""An agent as a capability: other agents call it like anything else, by tool and from code, fork or cold."""
+"""An agent as a capability: other agents call it like anything else, by tool and from code, fork or cold.
+
+What its callers read of it is the agent's own description, so each described agent has a class of its own.
+"""
 
 from __future__ import annotations
+
+import functools
+import types
+from typing import Self, cast
 
 from host.capability import Capability
 from host.context import Inherited
@@ -17,6 +24,12 @@ class Colleague(Capability):
 
     errors = (NeedsClarification, NoAnswer)
 
+    def __new__(cls, agent: Agent, *, name: str | None = None) -> Self:
+        """An instance of the class that bears the agent's description."""
+        own: type[Colleague] = cls
+        kind = _described(own, agent.description) if agent.description else own
+        return cast("Self", super().__new__(kind, agent, name=name))
+
     def __init__(self, agent: Agent, *, name: str | None = None) -> None:
         super().__init__(name=name or agent.name)
         self.agent = agent
@@ -27,3 +40,19 @@ class Colleague(Capability):
         if isinstance(ended.value, NeedsClarification):
             raise ended.value
         return rendered(ended.value)
+
+
+@functools.cache
+def _described(cls: type[Colleague], description: str) -> type[Colleague]:
+    """The class with this description, on itself and on its tool."""
+    own = cls.ask
+    ask = types.FunctionType(own.__code__, own.__globals__, own.__name__, own.__defaults__, own.__closure__)
+    ask.__kwdefaults__ = own.__kwdefaults__
+    ask.__annotations__ = dict(own.__annotations__)
+    ask.__qualname__ = own.__qualname__
+    ask.__doc__ = f"{description}\n\n{own.__doc__}"
+    return types.new_class(
+        cls.__name__,
+        (cls,),
+        exec_body=lambda namespace: namespace.update(ask=ask, __doc__=description, __module__=cls.__module__),
+    )
