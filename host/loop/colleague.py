@@ -5,7 +5,6 @@ What its callers read of it is the agent's own description, so each described ag
 
 from __future__ import annotations
 
-import functools
 import types
 from typing import Self, cast
 
@@ -26,8 +25,7 @@ class Colleague(Capability):
 
     def __new__(cls, agent: Agent, *, name: str | None = None) -> Self:
         """An instance of the class that bears the agent's description."""
-        own: type[Colleague] = cls
-        kind = _described(own, agent.description) if agent.description else own
+        kind = _described(cls, agent.description) if agent.description else cls
         return cast("Self", super().__new__(kind, agent, name=name))
 
     def __init__(self, agent: Agent, *, name: str | None = None) -> None:
@@ -42,7 +40,6 @@ class Colleague(Capability):
         return rendered(ended.value)
 
 
-@functools.cache
 def _described(cls: type[Colleague], description: str) -> type[Colleague]:
     """The class with this description, on itself and on its tool."""
     own = cls.ask
