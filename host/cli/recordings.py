@@ -1,0 +1,142 @@
+"""Records of runs that commands make: where they are kept, how they are begun, and how one is found again.
+
+Every run of `chat` and `run` leaves one, unless `--no-record` says otherwise: a file that only its owner can read, in
+the user's state folder or where `--record` says. Beside it stand the interpreters that waited on a delegating call, so
+that the run can be repeated from there (`rerun`); at most `MOST_STATES` of them, since each takes half a megabyte.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+import click
+import platformdirs
+
+from host.cli.inputs import BadInput
+from host.events import Event, Observe, RunBegan, StateKept
+from host.loop import BranchPoint, BranchPoints
+
+__all__ = ["MOST_STATES", "Kept", "find_run", "record_options", "recording", "runs_folder", "states_of"]
+
+MOST_STATES: Final = 64
+_ENDING: Final = ".jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A record under way: give `observe` and `points` to what runs. `place` is the file; None where none is kept."""
+
+    observe: Observe
+    points: BranchPoints | None
+    place: Path | None
+
+
+def runs_folder() -> Path:
+    """Where records are kept unless a place is given."""
+    return platformdirs.user_state_path("branchpoint") / "runs"
+
+
+def record_options[F: Callable[..., Any]](command: F) -> F:
+    """The options `--record FILE` and `--no-record` of a command that runs something."""
+    record = click.option(
+        "--record",
+        metavar="FILE",
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="Where the record of the run is written, for inspect, lint and rerun (by default in the state folder).",
+    )
+    return record(click.option("--no-record", is_flag=True, help="Keep no record of the run.")(command))
+
+
+@contextmanager
+def recording(
+    command: str, options: Mapping[str, object], *, file: Path | None = None, wanted: bool = True
+) -> Iterator[Kept]:
+    """A new record for this command, begun with the options that were given. Raises BadInput if it cannot be written.
+
+    A record that nobody asked for is no reason to fail: where the state folder cannot be written, there is none.
+    """
+    from host.record import RecordError, open_record
+
+    if not wanted:
+        yield Kept(observe=_ignore, points=None, place=None)
+        return
+    file_open = ExitStack()
+    try:
+        place = file or _new_place(command)
+        record = file_open.enter_context(open_record(place))
+    except (OSError, RecordError) as error:
+        if file is not None:
+            raise BadInput(f"{file} cannot be written: {error}.") from error
+        yield Kept(observe=_ignore, points=None, place=None)
+        return
+    given = tuple((name, str(value)) for name, value in options.items() if value not in (None, False))
+    record(RunBegan(command=command, options=given, version=version("branchpoint")))
+    try:
+        yield Kept(observe=record, points=BranchPoints(_keeping(place, record)), place=place)
+    finally:
+        try:
+            file_open.close()
+        except RecordError as error:
+            click.echo(f"branchpoint: the record is not complete: {error}", err=True)
+
+
+def _new_place(command: str) -> Path:
+    folder = runs_folder()
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    stem = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{command}"
+    names = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
+    return next(place for name in names if not (place := folder / f"{name}{_ENDING}").exists())
+
+
+def states_of(record: Path) -> Path:
+    """The folder with the interpreters that were kept with a record."""
+    return record.with_name(f"{record.stem}.states")
+
+
+def _keeping(place: Path, record: Observe) -> Callable[[BranchPoint], None]:
+    kept = itertools.count()
+
+    def keep(point: BranchPoint) -> None:
+        if point.state is None or point.number is None or next(kept) >= MOST_STATES:
+            return
+        folder = states_of(place)
+        name = f"{point.delegated.id}.session"
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+            (folder / name).write_bytes(point.state)
+        except OSError:
+            return  # the run goes on; it just cannot be repeated from here
+        record(StateKept(delegation=point.delegated.id, number=point.number, file=name))
+
+    return keep
+
+
+def find_run(said: str | None) -> Path:
+    """The record that is meant: a file, a name in the state folder or the beginning of one, or "last".
+
+    Raises BadInput, with the newest ones.
+    """
+    if said is not None and Path(said).is_file():
+        return Path(said)
+    known = sorted(runs_folder().glob(f"*{_ENDING}")) if runs_folder().is_dir() else []
+    if not known:
+        where = "" if said is None else f"{said!r} is no file, and "
+        raise BadInput(f"{where}no run has been recorded yet: `chat` and `run` leave records.")
+    if said in (None, "last"):
+        return known[-1]
+    found = [place for place in known if place.stem.startswith(said or "")]
+    if len(found) == 1:
+        return found[0]
+    newest = ", ".join(place.stem for place in known[-3:])
+    raise BadInput(f"{said!r} is no file and names {'no' if not found else 'more than one'} run; the newest: {newest}.")
+
+
+def _ignore(_event: Event) -> None:
+    """Where nothing is recorded."""
