@@ -17,7 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from benchmarks.everything import MEASURES
 from benchmarks.figures import Figure, write
 from benchmarks.peers.client import Peer, importable, open_peer
-from benchmarks.sampling import Failed, Measure, take
+from benchmarks.sampling import Absent, Failed, Measure, take
 from benchmarks.table import conditions, show, warning
 from host.cli.progress import image_progress
 from host.cli.running import run_to_end
@@ -31,9 +31,12 @@ RESULTS: Final = Path(__file__).parent / "results.json"
 
 @dataclass(slots=True, kw_only=True)
 class Measured:
-    """What a run gave: figures, and sentences about what could not be measured."""
+    """What a run gave: figures, and sentences about what was left out because something is not installed, and about
+    what could not be measured.
+    """
 
     figures: list[Figure] = field(default_factory=list)
+    absences: list[str] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
 
 
@@ -98,6 +101,8 @@ def main(quick: bool, full: bool, only: Sequence[str], file: Path | None, peers:
         console.print(loaded, style="yellow", soft_wrap=True)
     measured = run_to_end(functools.partial(run, image, chosen, peers=peers, quick=quick))
     show(console, measured.figures)
+    for absence in measured.absences:
+        console.print(f"Left out: {absence}", style="yellow", soft_wrap=True, markup=False, highlight=False)
     for trouble in measured.troubles:
         console.print(f"Not measured: {trouble}", style="red", soft_wrap=True, markup=False, highlight=False)
     if file is None and not (quick or only):
@@ -133,6 +138,9 @@ async def run(image: Image, chosen: Sequence[Measure], *, peers: bool = True, qu
             bar.update(task, description=item.name)
             try:
                 figures, troubles = await take(item, image, tuple(rivals), quick=quick, progress=_share(bar, number))
+            except Absent as absence:
+                measured.absences.append(f"{item.name}: {absence}")
+                continue
             except Exception as failure:  # one that fails takes no other with it
                 measured.troubles.append(f"{item.name}: {_sentence(failure)}")
                 continue

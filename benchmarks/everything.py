@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from benchmarks import calling, computing, conversations, living, sizes, starting
+from benchmarks import calling, computing, conversations, living, sizes, starting, tasks, tokens
 from benchmarks.sampling import Measure
 
 __all__ = ["MEASURES"]
@@ -35,4 +35,9 @@ MEASURES: Final[tuple[Measure, ...]] = (
     sizes.live,
     conversations.inherited,
     conversations.fork,
+    conversations.rendering,
+    tasks.many,
+    tasks.steering,
+    tokens.computed,
+    tokens.local,
 )

@@ -11,7 +11,14 @@ from typing import Final
 
 __all__ = ["UNITS", "Figure", "write"]
 
-UNITS: Final = {"ms": 1e3, "us": 1e6, "MB": 1e-6, "sandboxes": 1.0}
+UNITS: Final = {
+    "ms": 1e3,
+    "us": 1e6,
+    "MB": 1e-6,
+    "sandboxes": 1.0,
+    "tokens (computed)": 1.0,
+    "tokens (measured)": 1.0,
+}
 """How many of a unit make what is sampled: seconds, bytes, or things counted. 1 MB is 1,000,000 bytes."""
 
 _DIGITS: Final = 6  # significant ones, in the file

@@ -17,7 +17,7 @@ from benchmarks.figures import UNITS, Figure
 from sandbox import Outcome
 from sandbox.image import Image
 
-__all__ = ["Failed", "Measure", "Rival", "Sample", "measure", "take", "value_of"]
+__all__ = ["Absent", "Failed", "Measure", "Rival", "Sample", "measure", "take", "value_of"]
 
 type Sample = Callable[[], Awaitable[float]]
 """One sample, in seconds, bytes or things counted."""
@@ -28,6 +28,10 @@ QUICK_SECONDS: Final = 0.5
 
 class Failed(Exception):
     """Something could not be measured. The message says what went wrong; the other measurements go on."""
+
+
+class Absent(Exception):
+    """Something that need not be there is not, so figures are left out. The message says what, and how to get it."""
 
 
 class Rival(Protocol):
@@ -116,7 +120,8 @@ async def take(
     quick: bool = False,
     progress: Callable[[float], None] = lambda _share: None,
 ) -> tuple[list[Figure], list[str]]:
-    """The figures of a measurement, its rivals' among them, and sentences about rivals that failed. Raises `Failed`.
+    """The figures of a measurement, its rivals' among them, and sentences about rivals that failed. Raises `Failed`
+    and `Absent`.
 
     `progress` is told the share that is done.
     """

@@ -5,6 +5,7 @@ This file is also a peer: run as a program, it answers as one, so that no real o
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import json
 import os
@@ -17,18 +18,26 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from benchmarks import tokens
 from benchmarks.__main__ import RESULTS, main
+from benchmarks.__main__ import run as measured
 from benchmarks.bars import BARS, Bar, judged, ratio
 from benchmarks.everything import MEASURES
 from benchmarks.figures import UNITS, Figure, write
+from benchmarks.loops import conversation
 from benchmarks.peers.client import KINDS, Kind, open_peer
 from benchmarks.peers.serving import serve
-from benchmarks.sampling import Failed, Measure, Sample, measure, take
+from benchmarks.sampling import Absent, Failed, Measure, Sample, measure, take
 from benchmarks.work import Arrivals
+from host.conversation import Message
+from host.models.port import Request
+from host.record import Work
 from sandbox.image import Image
+from tests.local_model import MISSING
 
 ROOT = Path(__file__).parents[1]
 OURS = {figure: unit for item in MEASURES if not item.only_full for figure, unit in item.units.items()}
+RUNS = {figure: min(item.runs, 3) for item in MEASURES for figure in item.units}
 
 type Printed = tuple[str, list[dict[str, object]]]
 
@@ -67,7 +76,7 @@ class TestTheRun:
             assert isinstance(middle, float)
             assert isinstance(high, float)
             assert 0 < low <= middle <= high
-            assert row["runs"] == 3
+            assert row["runs"] == RUNS[str(row["name"])]
 
     def test_the_table_has_every_figure_and_says_how_the_bars_were_met(self, quick: Printed) -> None:
         """And under which conditions."""
@@ -241,6 +250,98 @@ class TestTakingTurns:
         figures, troubles = await take(self.measured([]), image, (Rival(),))
         assert [found.name for found in figures] == ["x", "y", "x/rival"]
         assert troubles == ["y/rival: its process ended"]
+
+
+class TestWhatIsNotInstalled:
+    async def test_it_is_left_out_with_a_sentence_and_is_no_trouble(self, image: Image) -> None:
+        """The others are measured, and the run is fine."""
+
+        @measure("x", unit="ms", figures=("x",), runs=1, warm=0)
+        async def absent(image: Image) -> AsyncIterator[Mapping[str, Sample]]:
+            """Nothing."""
+            del image
+
+            async def sample() -> float:
+                raise Absent("it is not installed")
+
+            yield {"x": sample}
+
+        @measure("y", unit="ms", runs=1, warm=0)
+        async def there(image: Image) -> AsyncIterator[Mapping[str, Sample]]:
+            """A second."""
+            del image
+
+            async def sample() -> float:
+                return 1.0
+
+            yield {"y": sample}
+
+        found = await measured(image, [absent, there], peers=False)
+        assert [figure.name for figure in found.figures] == ["y"]
+        assert found.absences == ["x: it is not installed"]
+        assert found.troubles == []
+
+
+class TestTokens:
+    """What a child starts from, counted."""
+
+    TASK = "Look at the north."
+    HISTORY = conversation(5)
+
+    def texts(self, messages: tuple[Message, ...]) -> list[str]:
+        return [message.text for message in messages]
+
+    def said(self, request: Request) -> int:
+        """How many messages of the history stand in a request, wherever."""
+        whole = "\n".join([request.system, *self.texts(request.messages)])
+        return sum(message.text in whole for message in self.HISTORY)
+
+    async def test_each_start_holds_what_its_name_says(self) -> None:
+        """A brief knows nothing, all others know everything; each ends with the task."""
+        _, children = await tokens.requests(self.HISTORY, self.TASK)
+        assert {shape: self.said(request) for shape, request in children.items()} == {
+            "brief": 0,
+            "retold": 5,
+            "quoted": 5,
+            "replayed": 5,
+        }
+        assert all(request.messages[-1].text.endswith(self.TASK) for request in children.values())
+
+    async def test_r78_only_a_replayed_fork_begins_as_the_caller_did(self) -> None:
+        """With the same tools, system text and messages; the others differ in the first word."""
+        caller, children = await tokens.requests(self.HISTORY, self.TASK)
+        replayed = children["replayed"]
+        assert (replayed.tools, replayed.system) == (caller.tools, caller.system)
+        assert replayed.messages[: len(caller.messages)] == caller.messages
+        starts = {request.system.split()[1] for request in children.values()}
+        assert len(starts) == 4
+
+    async def test_names_and_units_tell_what_was_computed_from_what_was_measured(self) -> None:
+        """No figure is both."""
+        kinds = {"tokens-computed": "tokens (computed)", "tokens-local": "tokens (measured)"}
+        for item in (tokens.computed, tokens.local):
+            assert set(item.units.values()) == {kinds[item.name]}
+            assert all(figure.startswith(f"{item.name}-") for figure in item.units)
+
+    async def test_r78_what_is_computed_is_the_example(self, image: Image) -> None:
+        """42,000 fresh tokens cold, 2,000 forked with a hit."""
+        figures, _ = await take(tokens.computed, image)
+        counts = {figure.name.removeprefix("tokens-computed-"): figure.median for figure in figures}
+        assert (counts["retold-fresh"], counts["quoted-fresh"]) == (42_000, 42_000)
+        assert (counts["replayed-sent"], counts["replayed-fresh"]) == (42_000, 2_000)
+        assert (counts["brief-sent"], counts["brief-fresh"]) == (2_000, 2_000)
+
+    @pytest.mark.skipif(not all(map(importlib.util.find_spec, tokens.PACKAGES)), reason=MISSING)
+    async def test_r78_a_server_reports_the_hit(self) -> None:
+        """Of a replayed fork, all that the caller sent; of the others, what its template puts before every request."""
+        reported = await tokens.reported_locally(Work(history=360, task=24))
+        fresh = {shape: usage.input - usage.cached for shape, usage in reported.items()}
+        caller = reported["replayed"].input - fresh["replayed"]
+        assert caller > reported["retold"].input - reported["brief"].input > 300
+        assert fresh["replayed"] < 100
+        for shape in ("brief", "retold", "quoted"):
+            assert reported[shape].cached < 20
+            assert fresh[shape] > reported[shape].input - 20
 
 
 class TestPeers:

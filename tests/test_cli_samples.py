@@ -93,10 +93,30 @@ def test_the_demo_can_show_what_each_child_was_sent(command: Command) -> None:
     """The forked ones read the conversation, the cold one reads its own instructions alone."""
     result = command("demo", "--show-context")
     assert result.exit_code == 0
-    shown, _, cold = result.stdout.partition("cold: what the child asked")
-    assert shown.count("forked: what the child asked") == 2
-    assert (
-        shown.count("churn") == 3 * SAMPLES["board"].thread.read_text().count("churn") - 1
-    )  # one is too early to show
+    shown, title, cold = result.stdout.partition("send_report.py asked search for 'the report' (cold: ")
+    assert title
+    for asked in ("asked search for 'the report'", 'asked contacts for "Sarah\'s address"'):
+        assert f"send_report.py {asked} (fork, quoted: 12 messages, about " in shown
+    text = SAMPLES["board"].thread.read_text()
+    assert shown.count("churn") == 3 * text.count("churn") - 1  # one is too early to show
     assert "You look after" in cold
     assert "churn" not in cold
+
+
+@pytest.mark.parametrize("name", list(SAMPLES))
+def test_the_demo_of_a_task_sends_it_by_a_chain_of_forks(command: Command, name: str) -> None:
+    """The task goes on from the conversation's own messages, and its questions inherit both."""
+    result = command("demo", "--task", "--sample", name)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "assistant asked assistant for 'Send the " in result.stdout
+    assert "(fork, replayed: " in result.stdout
+    assert result.stdout.count("(fork, quoted: ") == 2
+    assert f"To: {SENT[name][0]}" in result.stdout
+
+
+def test_the_demo_of_a_task_can_show_what_each_child_was_sent(command: Command) -> None:
+    """The questions of the task read the person's conversation, and below it the task's own work."""
+    result = command("demo", "--task", "--show-context")
+    _, _, sent = result.stdout.partition('assistant asked contacts for "Sarah\'s address"')
+    assert "--- Layer 1: the conversation with the outer user" in sent
+    assert '--- Layer 2: the work of "assistant"' in sent

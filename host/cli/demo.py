@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from email import policy
 from email.parser import BytesParser
 from pathlib import Path
-from typing import NoReturn
+from typing import Final, NoReturn
 
 import click
 from rich.console import Console, Group, RenderableType
@@ -18,12 +18,15 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
+from host.cli.chatting.children import Child, Children, exact, titled
+from host.cli.chatting.telling import Style as Tone
+from host.cli.chatting.telling import Teller
 from host.cli.inputs import Places, find_image, opened, read_script, read_thread
 from host.cli.running import run_to_end
 from host.context import Inherited
 from host.conversation import Conversation
-from host.events import Event, Requested
-from host.models.port import Request
+from host.loop import Agent, open_dialogue
+from host.models.lexical import Lexical
 from host.opening import open_host
 from host.samples import SAMPLES, Sample
 from sandbox import Outcome
@@ -65,12 +68,67 @@ def demo(sample: str, show_context: bool, task: bool) -> None:
     _show(console, chosen, forked, cold)
     if show_context:
         for child in (*forked.children, *cold.children):
-            console.print(_sent(child))
+            _show_sent(console, child)
     stopped = cold.outcome.error is not None and cold.outcome.error.type == "NeedsClarification"
     if not forked.outcome.ok or len(forked.mails) != 1:
         _failed("forked, the script should have sent one mail.")
     if not stopped or cold.mails:
         _failed("cold, the script should have raised NeedsClarification and sent nothing.")
+
+
+def _show_sent(console: Console, child: Child) -> None:
+    """What a child was sent: the title in words, then the text to the letter."""
+    console.print(Text(f"\n{titled(child)}", style="bold"), soft_wrap=True)
+    console.print(Text(exact(child)), soft_wrap=True)
+
+
+# What the person says next in a sample's conversation, by the code that does the same.
+_SAID: Final = {
+    "send_report.py": "In the background, send the report to Sarah.",
+    "accept_offer.py": "In the background, send the offer to Tom.",
+}
+_TONES: Final[dict[Tone, str]] = {"answer": "", "dim": "dim", "news": "cyan", "wrong": "yellow"}
+
+
+def _show_task(console: Console, sample: Sample, *, show_context: bool) -> None:
+    """Go on with a sample's conversation: the model starts a task, which forks, and which delegates in turn."""
+    said = _SAID[sample.code.name]
+    with tempfile.TemporaryDirectory(prefix="branchpoint-demo-") as folder:
+        outbox = Path(folder) / "outbox"
+        conversation = Conversation.load(sample.thread)
+        console.print(Text(sample.about, style="bold"))
+        console.print(Panel(_thread(conversation), title="the end of the conversation"))
+        console.print(Text(f"> {said}", style="bold"))
+
+        def line(text: str, tone: Tone) -> None:
+            console.print(Text(text, style=_TONES[tone]), soft_wrap=True)
+
+        teller = Teller(line, lambda piece: console.print(Text(piece), end=""))
+
+        async def main() -> None:
+            async with opened(Places(contacts=sample.contacts, files=sample.files, outbox=outbox)) as capabilities:
+                agent = Agent(
+                    name="assistant",
+                    instructions="You help a person with their papers and their mail.",
+                    model=Lexical(),
+                    capabilities=tuple(capabilities),
+                    tasks="self",
+                )
+                async with open_dialogue(agent, conversation=conversation, observe=teller) as dialogue:
+                    await dialogue.say(said)
+                    await dialogue.settled()
+
+        run_to_end(main)
+        mails = _mails(outbox)
+    for child in teller.children:
+        if show_context:
+            _show_sent(console, child)
+        else:
+            console.print(Text(titled(child), style="dim"), soft_wrap=True)
+    for mail in mails:
+        console.print(Panel(Text(mail), title="outbox", title_align="left"))
+    if len(mails) != 1:
+        _failed("the task should have sent one mail.")
 
 
 def _failed(sentence: str) -> NoReturn:
@@ -84,7 +142,7 @@ def _play(sample: Sample, image: Image, context: str) -> Played:
         places = Places(contacts=sample.contacts, files=sample.files, outbox=outbox)
         inherited = read_thread(sample.thread, "fork") if context == "fork" else Inherited.cold()
         script = read_script(str(sample.code))
-        children = Children()
+        children = Children(asker=script.name.rpartition("/")[2], inherited=inherited)
 
         async def main() -> Outcome:
             async with (

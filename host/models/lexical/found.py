@@ -14,7 +14,7 @@ from host.models.lexical.speech import KINDS
 __all__ = ["Found", "found_in", "value_for", "wanted_fields"]
 
 _NAMES: Final = ("name", "title", "subject", "label", "called", "betreff", "titel", "nom", "titre")
-_ALIKE: Final = 0.7
+_ALIKE: Final = 0.6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 - A tool *asks* if it needs exactly one text and hands the question on: it offers the choice of context, or is called
   "ask".
-- `start_task`, `run_code` and the tools that steer a task ("stop_LABEL") are known by their names.
+- `start_task`, `run_code`, `fork` and the tools that steer a task ("stop_LABEL") are known by their names.
 - Every other tool is a *deed*, named by a verb. What a parameter stands for is said by its name, by its schema, and by
   the part of the tool's description that mentions it in backticks.
 """
@@ -20,7 +20,7 @@ from host.models.port import ToolSpec
 
 __all__ = ["Ask", "Deed", "Kit", "Slot", "kit"]
 
-_OWN: Final = ("start_task", "run_code", "answer", "clarify")
+_OWN: Final = ("start_task", "run_code", "fork", "answer", "clarify")
 _FAMILY: Final = 0.4  # what a word counts that only other tools of the same capability use
 
 
@@ -184,7 +184,7 @@ def _deed(tool: ToolSpec) -> Deed:
     ]
     return Deed(
         spec=tool,
-        verbs=frozenset(terms(tool.name)),
+        verbs=frozenset(word for word in terms(tool.name) if not is_function_word(word)),
         words=frozenset(_stems(_without_errors(tool.description))),
         slots=tuple(slots),
     )

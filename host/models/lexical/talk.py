@@ -320,24 +320,26 @@ def _as_it_is(slot: Slot, text: str) -> str:
     """The part of a phrase that can be taken as it stands: an address, a path."""
     for names, shape in KINDS:
         if not slot.words.isdisjoint(names):
-            for word in words_of(text):
+            for word in _pieces(text):
                 if shape.fullmatch(word):
                     return word
     return ""
 
 
-def words_of(text: str) -> list[str]:
+def _pieces(text: str) -> list[str]:
     """The pieces of a phrase, without possessive endings."""
     return [word.removesuffix("'s").strip(".,;:") for word in text.split()]
 
 
 _MESSAGE: Final = frozenset({"body", "text", "message", "content", "note", "words"})
-_TITLE: Final = frozenset({"subject", "title", "headline", "about", "topic", "name", "betreff"})
+_TITLE: Final = frozenset({"subject", "title", "label", "headline", "about", "topic", "name", "betreff"})
 
 
 def _words_for(slot: Slot, wish: Do, thing: Found | None) -> str:
     """The words for a parameter that nothing is looked up for."""
     names = frozenset(terms(slot.name))
+    if slot.is_recipient:  # no tool speaks of it, so it is what it is called
+        return _as_it_is(slot, wish.whom) or wish.whom
     if not slot.free or slot.many:
         return ""
     if not _MESSAGE.isdisjoint(names):

@@ -3,6 +3,7 @@
 - A turn begins with what was said and ends with an answer in words. What is said before it ended belongs to it.
 - A result that does not stand behind its call is news: a task has come to its end. A notice in brackets is, too.
 - Where a task begins in the middle of what its caller had said, all before that is the caller's.
+- A failed result that names no tool is that of a call that was given up: what was wanted is wanted no more.
 - A turn that ended in a question of ours, with options, is not over if what is said next chooses one of them.
 """
 
@@ -62,9 +63,9 @@ def turns(messages: Iterable[Message]) -> list[Turn]:
         if found[-1].answer is not None:
             found.append(Turn())
         turn = found[-1]
-        for result in message.parts:
-            if isinstance(result, ToolResult):
-                _take(result, behind, turn)
+        for part in message.parts:
+            if isinstance(part, ToolResult):
+                _take(part, behind, turn)
         text = message.text.strip()
         if message.role == "user" and text.startswith(_BEGINS):
             found = [Turn(sayings=[Saying(text=own_words(text))])]
@@ -98,6 +99,8 @@ def _take(result: ToolResult, behind: Mapping[str, tuple[str, str]], turn: Turn)
     if call is not None and call in turn.outcomes and turn.outcomes[call].text is None:
         if text != STILL_RUNNING:
             turn.outcomes[call] = Outcome(text=text, failed=result.is_error)
+            if result.is_error and result.name is None:
+                turn.answer = ""
     elif text.strip():
         turn.reports.append(text)
 

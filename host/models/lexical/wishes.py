@@ -128,7 +128,7 @@ def wishes(text: str, kit: Kit, *, inherits: bool = False) -> list[Wish]:
     if kit.start is not None and BACKGROUND.search(text) is not None:
         request = BACKGROUND.sub(" ", text)
         cold = COLD.search(request) is not None
-        request = " ".join((COLD.sub(" ", request) if cold else request).split()).strip(" ,;:")
+        request = " ".join((COLD.sub(" ", request) if cold else request).split()).strip(" ,;:.")
         if request:
             return [Start(request=f"{request[0].upper()}{request[1:]}", cold=cold)]
     found: list[Wish] = list(_deeds(text, kit))
@@ -166,12 +166,13 @@ class _Order:
 def _deeds(text: str, kit: Kit) -> Iterator[Do | Unclear]:
     for sentence in _SENTENCE.split(text):
         for order in _orders(sentence, kit):
-            condition = CONDITION.search(order.text)
+            found = MESSAGE.search(order.text)
+            said = sentence if found is None else sentence[: sentence.find(found[0])]
+            condition = CONDITION.search(said)
             if condition is not None:
-                yield Unclear(condition=condition[0].strip(" .!?"), verb=order.verb)
+                yield Unclear(condition=condition[0].partition(",")[0].strip(" .!?"), verb=order.verb)
                 continue
             what, whom = _phrases(order.rest)
-            found = MESSAGE.search(order.text)
             message = next((each.strip() for each in found.groups() if each), "") if found else ""
             if order.verb in TELLING and not message:
                 continue
