@@ -30,7 +30,7 @@ def render_update(update: Update, received: Received, *, nonce: str | None = Non
     """The section for what `received` does not hold of an update yet; "" if that is nothing, or the child is cold.
 
     Render before the update is taken. `nonce` is as for `render`: give the one of the child's own section. Linear in
-    what the child has in the layers in which something is new.
+    what is new; the first time, in what the child has of the layers in which something is.
     """
     check_nonce(nonce)
     update = received.rest(update)
@@ -49,8 +49,7 @@ def _layers(update: Update, received: Received) -> Iterator[str]:
         new.setdefault(depth, []).append(message)
     for depth, messages in new.items():
         layer = update.tree.layers[depth]
-        telling = Telling(layer, depth=depth + 1, steering=steering)
-        telling.pass_over(has[depth].passed() if depth < len(has) else ())
+        telling = Telling(layer, depth=depth + 1, steering=steering, told=received.told(depth).after())
         before = telling.count
         lines = [line for _, entries in telling.tell(messages) for line in entry_lines(entries)]
         described = f"{description(layer)}, {counted(telling.count - before, 'new message')}"

@@ -27,6 +27,7 @@ from host.context.choice import FORK, ContextChoice
 from host.context.inherited import Inherited
 from host.context.layer import Layer
 from host.context.stored import text, tree_from_plain, tree_to_plain
+from host.context.voice import Told
 from host.context.window import filtered
 from host.conversation import Conversation, ConversationError, Message
 from host.conversation.weight import weigh
@@ -71,6 +72,7 @@ class Received:
         # The ends of windows: what stands at or above them was left out, or given.
         self._ends = {layer.until for layer in inherited.layers if layer.until is not None}
         self._known: set[str] | None = None
+        self._told: dict[int, Told] = {}
 
     @classmethod
     def of(cls, inherited: Inherited) -> Received:
@@ -95,6 +97,13 @@ class Received:
                     found.append((depth, message))
         return Update(messages=tuple(found), tree=inherited)
 
+    def told(self, depth: int) -> Told:
+        """What the child has of a layer, in numbers. Counted once, and kept from then on."""
+        if depth not in self._told:
+            layers = self._inherited.layers
+            self._told[depth] = Told().pass_over(layers[depth].passed() if depth < len(layers) else ())
+        return self._told[depth]
+
     def rest(self, update: Update) -> Update:
         """What the child has still not been given of an update that was made earlier; nothing for a cold child."""
         if self._inherited.is_cold:
@@ -118,6 +127,9 @@ class Received:
                 self._seen.append(None)
             layers[depth] = _grown(layers[depth], theirs, new.get(depth, []))
             self._seen[depth] = theirs.conversation
+        for depth, messages in new.items():
+            if depth in self._told:
+                self._told[depth].pass_over(messages)
         if new:
             self._ids().update([message.id for _, message in update.messages])
             # The layers hold what was given and nothing else: no window is to be cut out of them again.

@@ -10,11 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Final
 
 from host.context.layer import Layer
 from host.conversation import Message, Opaque, Part, Refusal, Summary, Text, ToolCall, ToolResult
 
 __all__ = ["Steering", "steering_of"]
+
+_WORD: Final = re.compile(r"[A-Za-z0-9_]+")
+_MARK: Final = "__"
+_ESCAPED: Final = frozenset("abfnrtv")  # the letters that an escape may end with, in code that was written as JSON
 
 
 def steering_of(layers: Iterable[Layer]) -> Steering:
@@ -23,17 +28,31 @@ def steering_of(layers: Iterable[Layer]) -> Steering:
 
 
 class Steering:
-    """The names of steering tools, and what stands in their place."""
+    """The names of steering tools, and what stands in their place.
+
+    Looking for them costs the same for one name as for a thousand: words are looked up, and a text that lacks what all
+    names have in common is not looked through at all.
+    """
 
     def __init__(self, names: Iterable[str] = ()) -> None:
-        known = sorted({name for name in names if name}, key=len, reverse=True)
-        escaped = "|".join(re.escape(name) for name in known)
-        whole = rf"(?:(?<![A-Za-z0-9_])|(?<=\\[abfnrtv]))(?:{escaped})(?![A-Za-z0-9_])"
-        self._names = re.compile(whole) if known else None
+        self._names = frozenset(name for name in names if name)
+        self._mark = _MARK if all(_MARK in name for name in self._names) else ""
+        plain = all(_WORD.fullmatch(name) for name in self._names)
+        self._words = _WORD if plain else re.compile(r"[^\s\"'`(){}\[\],;:\\]+")
 
     def neutral(self, text: str) -> str:
         """The text without the names: "stop_search__1" becomes "stop (a steering tool)"."""
-        return text if self._names is None else self._names.sub(_neutral, text)
+        if not self._names or self._mark not in text:
+            return text
+        return self._words.sub(self._said, text)
+
+    def _said(self, found: re.Match[str]) -> str:
+        word, before = found[0], found.string[found.start() - 1 : found.start()]
+        if word in self._names:
+            return _neutral(word)
+        if before == "\\" and word[0] in _ESCAPED and word[1:] in self._names:
+            return f"{word[0]}{_neutral(word[1:])}"
+        return word
 
     def without(self, message: Message) -> Message:
         """The message without the names, for a child that goes on from it; the same one if it has none.
@@ -64,14 +83,14 @@ class Steering:
 
     def mentioned(self, messages: Iterable[Message]) -> bool:
         """Whether one of the names stands anywhere in the messages."""
-        names = self._names
-        if names is None:
+        if not self._names:
             return False
-        return any(names.search(text) for message in messages for part in message.parts for text in _texts(part))
+        texts = (text for message in messages for part in message.parts for text in _texts(part))
+        return any(self.neutral(text) != text for text in texts)
 
 
-def _neutral(found: re.Match[str]) -> str:
-    return f"{found[0].partition('_')[0]} (a steering tool)"
+def _neutral(name: str) -> str:
+    return f"{name.partition('_')[0]} (a steering tool)"
 
 
 def _texts(part: Part) -> Iterator[str]:

@@ -27,7 +27,7 @@ from host.conversation import (
     ToolResult,
 )
 
-__all__ = ["Telling", "is_reasoning"]
+__all__ = ["Telling", "Told", "is_reasoning"]
 
 _SPEAKERS: Final = {"system": "system", "developer": "system", "user": "user", "assistant": "agent", "tool": "tool"}
 _ENCODED: Final = re.compile(r'"[A-Za-z0-9+/_-]{256,}={0,2}"')
@@ -38,65 +38,50 @@ def is_reasoning(message: Message) -> bool:
     return bool(message.parts) and all(isinstance(part, Thinking) for part in message.parts)
 
 
-class Telling:
-    """Tells one layer, message by message: numbers them, and the calls in them, from where it stands.
+class Told:
+    """What has been told of a layer, in numbers: how many messages, and which calls.
 
-    A telling can be gone on with: what is told later has the numbers that follow, and its results find the calls that
-    were told before.
+    It can be gone on with, and a continuation of it leaves it as it is: `after` costs nothing, however much was told.
+
+    Ids of calls may be missing, used again, or answered before they occur: a result belongs to the latest call of its
+    id so far, else to the first that follows. A result without an id, as in the oldest form of calls, goes by the
+    tool's name.
     """
 
-    def __init__(self, layer: Layer, *, depth: int, steering: Steering) -> None:
-        self.count = 0
-        self._layer = layer
-        self._depth = depth
-        self._steering = steering
-        self._calls = _Calls()
-
-    def pass_over(self, messages: Iterable[Message]) -> Self:
-        """Count these as told, without telling them."""
-        messages = list(messages)
-        self._calls.expect(messages)
-        for message in messages:
-            self.count += not is_reasoning(message)
-            for call in message.calls:
-                self._calls.made(call)
-        return self
-
-    def tell(self, messages: Iterable[Message]) -> Iterator[tuple[Message, tuple[Entry, ...]]]:
-        """Each message with its entries: at least one, but none for reasoning alone."""
-        messages = list(messages)
-        self._calls.expect(messages)
-        for message in messages:
-            if is_reasoning(message):
-                yield message, ()
-                continue
-            self.count += 1
-            voice = _Voice(
-                message, self._layer, depth=self._depth, number=self.count, calls=self._calls, steering=self._steering
-            )
-            yield message, tuple(voice.entries())
-
-
-class _Calls:
-    """Numbers the calls of a layer, and finds the call that a result answers.
-
-    Ids may be missing, used again, or answered before they occur: a result belongs to the latest call of its id so
-    far, else to the first that follows. A result without an id, as in the oldest form of calls, goes by the tool's
-    name.
-    """
-
-    def __init__(self) -> None:
+    def __init__(self, before: Told | None = None) -> None:
+        self.count: int = before.count if before is not None else 0
+        self._before = before
         self._first: dict[tuple[str, str], int] = {}
         self._latest: dict[tuple[str, str], int] = {}
         self._names: list[str] = []
-        self._made = 0
+        self._unnamed = before.expected if before is not None else 0
+        self._made: int = before._made if before is not None else 0
+
+    def after(self) -> Told:
+        """One that goes on from here by itself."""
+        return Told(self)
+
+    def pass_over(self, messages: Iterable[Message]) -> Self:
+        """Count these as told."""
+        messages = list(messages)
+        self.expect(messages)
+        for message in messages:
+            self.count += not is_reasoning(message)
+            for call in message.calls:
+                self.made(call)
+        return self
+
+    @property
+    def expected(self) -> int:
+        """How many calls are known, made or still to be told."""
+        return self._unnamed + len(self._names)
 
     def expect(self, messages: list[Message]) -> None:
         """Know of the calls in these messages, which are told next."""
         for message in messages:
             for call in message.calls:
                 self._names.append(call.name)
-                self._first.setdefault(_key(call.id, call.name), len(self._names))
+                self._first.setdefault(_key(call.id, call.name), self.expected)
 
     def made(self, call: ToolCall) -> int:
         """The number of the next call."""
@@ -107,8 +92,50 @@ class _Calls:
     def answered(self, result: ToolResult) -> tuple[int | None, str | None]:
         """The number of the call that a result answers, and the tool's name, as far as they can be told."""
         key = _key(result.call, result.name or "")
-        number = self._latest.get(key) or self._first.get(key)
-        return number, result.name or (self._names[number - 1] if number else None)
+        number = self._latest_of(key) or self._first_of(key)
+        return number, result.name or (self._name(number) if number else None)
+
+    def _latest_of(self, key: tuple[str, str]) -> int | None:
+        found = self._latest.get(key)
+        return self._before._latest_of(key) if found is None and self._before is not None else found
+
+    def _first_of(self, key: tuple[str, str]) -> int | None:
+        found = self._before._first_of(key) if self._before is not None else None
+        return self._first.get(key) if found is None else found
+
+    def _name(self, number: int) -> str:
+        if number <= self._unnamed and self._before is not None:
+            return self._before._name(number)
+        return self._names[number - 1 - self._unnamed]
+
+
+class Telling:
+    """Tells one layer, message by message: numbers them, and the calls in them, on from what was told before."""
+
+    def __init__(self, layer: Layer, *, depth: int, steering: Steering, told: Told | None = None) -> None:
+        self._layer = layer
+        self._depth = depth
+        self._steering = steering
+        self._told = told or Told()
+
+    @property
+    def count(self) -> int:
+        """How many messages have been told."""
+        return self._told.count
+
+    def tell(self, messages: Iterable[Message]) -> Iterator[tuple[Message, tuple[Entry, ...]]]:
+        """Each message with its entries: at least one, but none for reasoning alone."""
+        messages = list(messages)
+        self._told.expect(messages)
+        for message in messages:
+            if is_reasoning(message):
+                yield message, ()
+                continue
+            self._told.count += 1
+            voice = _Voice(
+                message, self._layer, depth=self._depth, number=self.count, calls=self._told, steering=self._steering
+            )
+            yield message, tuple(voice.entries())
 
 
 def _key(id: str, name: str) -> tuple[str, str]:
@@ -119,7 +146,7 @@ class _Voice:
     """Puts one message into entries, under the name that its speaker has for the child."""
 
     def __init__(
-        self, message: Message, layer: Layer, *, depth: int, number: int, calls: _Calls, steering: Steering
+        self, message: Message, layer: Layer, *, depth: int, number: int, calls: Told, steering: Steering
     ) -> None:
         self._message = message
         self._steering = steering
