@@ -1,4 +1,4 @@
-"""The command line: `branchpoint run`, `demo`, `resume`, `describe`, `image`.
+"""The command line: `branchpoint run`, `demo`, `chat`, `resume`, `describe`, `image`.
 
 Rules:
 
@@ -24,6 +24,7 @@ BROKEN_PIPE: Final = 141
 _COMMANDS: Final = {
     "run": "host.cli.run",
     "demo": "host.cli.demo",
+    "chat": "host.cli.chat",
     "resume": "host.cli.resume",
     "describe": "host.cli.describe",
     "image": "host.cli.images",
