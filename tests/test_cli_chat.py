@@ -216,7 +216,7 @@ class TestInput:
         options = [*script(command, {"text": "Hello."}), "--record", "run.jsonl"]
         assert command("chat", *options, stdin="Hi.\n").exit_code == 0
         names = [type(event).__name__ for event in Record.load(command.folder / "run.jsonl")]
-        assert names[:3] == ["LoopBegan", "Requested", "Replied"]
+        assert names[:4] == ["RunBegan", "LoopBegan", "Requested", "Replied"]
         again = command("chat", *options, stdin="Hi.\n")
         assert (again.exit_code, again.stdout) == (2, "")
         assert "run.jsonl exists" in again.stderr

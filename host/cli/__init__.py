@@ -25,6 +25,7 @@ _COMMANDS: Final = {
     "run": "host.cli.run",
     "demo": "host.cli.demo",
     "chat": "host.cli.chat",
+    "rerun": "host.cli.rerun",
     "resume": "host.cli.resume",
     "describe": "host.cli.describe",
     "image": "host.cli.images",

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import urlsplit
@@ -16,25 +13,22 @@ import trio
 
 from host.cli.chatting.orders import Orders
 from host.cli.chatting.piped import Piped
+from host.cli.chatting.setting import Setting
 from host.cli.chatting.talking import Front, Talk
 from host.cli.chatting.telling import Teller
-from host.cli.inputs import BadInput, Places, capability_options, clear_errors, find_image, opened
+from host.cli.inputs import BadInput, Places, capability_options, clear_errors, find_image
+from host.cli.recordings import Kept, record_options, recording
 from host.cli.report import FAILED, OK
 from host.cli.running import run_to_end
 from host.conversation import Conversation
-from host.events import Event, Observe
-from host.loop import Agent, open_dialogue
+from host.events import Event
+from host.loop import open_dialogue
 from host.models.port import Model
 from host.samples import SAMPLES
 from sandbox.image import DEFAULT
 
 __all__ = ["chat"]
 
-_INSTRUCTIONS: Final = (
-    "You talk with a person in a terminal and get done what they ask for, with your tools. Answer in plain text, in as"
-    " few words as will do. What you can find out, find out; where something is open that only they can know, ask. Say"
-    " what you did, and never that you did what you did not."
-)
 _PATIENCE: Final = 5  # seconds to reach a server
 
 
@@ -67,7 +61,7 @@ _PATIENCE: Final = 5  # seconds to reach a server
     help="Who decides whether delegated work is forked: the model, or always, or never.",
 )
 @click.option("--show-context", is_flag=True, help="Show what each child is sent, when it is sent.")
-@click.option("--record", metavar="FILE", type=click.Path(path_type=Path), help="Write what happens to a new file.")
+@record_options
 def chat(
     spec: str,
     base_url: str | None,
@@ -80,6 +74,7 @@ def chat(
     policy: Literal["model", "always", "never"],
     show_context: bool,
     record: Path | None,
+    no_record: bool,
 ) -> None:
     """Talk with an agent that has your contacts, files and outbox, writes code, and starts tasks.
 
@@ -97,50 +92,32 @@ def chat(
     What you type while an answer is being written enters it. Lines that begin with "/" steer: /tasks, /ask, /tell,
     /pause, /resume, /stop, /task, /context, /usage, /save, /help, /quit. Ctrl-C interrupts the answer, ctrl-D leaves.
     """
-    model = _model(spec, base_url)
-    image = image_name
+    setting = Setting(
+        spec=spec,
+        base_url=base_url,
+        places=Places(contacts=contacts, files=files, outbox=outbox),
+        thread=thread,
+        image=image_name,
+        sample=sample,
+        policy=policy,
+    )
+    model = setting.model()
     if image_name != DEFAULT:
         find_image(image_name)
     elif spec.partition(":")[0] in ("openai", "openai-responses", "anthropic"):
         find_image()  # now, and not in the middle of an answer
-    places = Places(contacts=contacts, files=files, outbox=outbox)
-    with ExitStack() as ending:
-        if sample is not None:
-            chosen = SAMPLES[sample]
-            folder = Path(ending.enter_context(tempfile.TemporaryDirectory(prefix="branchpoint-chat-")))
-            places = Places(contacts=chosen.contacts, files=chosen.files, outbox=folder / "outbox").updated(places)
-            thread = thread or chosen.thread
-        with clear_errors(about=thread):
-            conversation = Conversation() if thread is None else Conversation.load(thread)
-        recording = ending.enter_context(_recording(record))
+    earlier = setting.conversation
+    with clear_errors(about=earlier):
+        conversation = Conversation() if earlier is None else Conversation.load(earlier)
 
-        async def main() -> int:
-            if base_url is not None:
-                await _reach(base_url)
-            return await _converse(
-                model,
-                places,
-                conversation,
-                policy=policy,
-                image=image,
-                show_context=show_context,
-                recording=recording,
-            )
+    async def main(kept: Kept) -> int:
+        if base_url is not None:
+            await _reach(base_url)
+        return await _converse(setting, model, conversation, kept, show_context=show_context)
 
-        code = run_to_end(main)
+    with recording("chat", setting.options(), file=record, wanted=not no_record) as kept:
+        code = run_to_end(lambda: main(kept))
     sys.exit(code)
-
-
-def _model(spec: str, base_url: str | None) -> Model:
-    kind, _, file = spec.partition(":")
-    with clear_errors():
-        if kind == "scripted":  # for tests
-            from host.cli.chatting.script import Script
-
-            return Script(Path(file))
-        from host.models.named import model
-
-        return model(spec, base_url=base_url)
 
 
 async def _reach(url: str) -> None:
@@ -158,48 +135,31 @@ async def _reach(url: str) -> None:
     raise BadInput(f"the server {url} cannot be reached.")
 
 
-@contextmanager
-def _recording(file: Path | None) -> Iterator[Observe | None]:
-    if file is None:
-        yield None
-        return
-    from host.record import open_record
-
-    with clear_errors(about=file), open_record(file) as record:
-        yield record
-
-
 async def _converse(
-    model: Model,
-    places: Places,
-    conversation: Conversation,
-    *,
-    policy: Literal["model", "always", "never"],
-    image: str,
-    show_context: bool,
-    recording: Observe | None,
+    setting: Setting, model: Model, conversation: Conversation, kept: Kept, *, show_context: bool
 ) -> int:
     front = _front()
     teller = Teller(front.line, front.piece, shows_context=show_context)
 
     def observe(event: Event) -> None:
-        if recording is not None:
-            recording(event)
+        kept.observe(event)
         teller(event)
 
-    async with opened(places, model=model) as capabilities:
-        agent = Agent(
-            name="assistant",
-            instructions=_INSTRUCTIONS,
-            model=model,
-            capabilities=tuple(capabilities),
-            tasks="self",
-            context_policy=policy,
-        )
-        async with open_dialogue(agent, conversation=conversation, observe=observe, image=image) as dialogue:
-            offered = ", ".join(capability.name for capability in capabilities) or "nothing but tasks"
-            front.line(f"{model.name}, with {offered}. /help says what can be typed.", "dim")
-            followed = await front.lead(Talk(dialogue, Orders(dialogue, teller)))
+    async with (
+        setting.staff(model) as staff,
+        open_dialogue(
+            staff.agent,
+            conversation=conversation,
+            crew=staff.crew,
+            budget=staff.budget,
+            observe=observe,
+            image=setting.image,
+            points=kept.points,
+        ) as dialogue,
+    ):
+        offered = ", ".join(capability.name for capability in staff.capabilities) or "nothing but tasks"
+        front.line(f"{staff.model}, with {offered}. /help says what can be typed.", "dim")
+        followed = await front.lead(Talk(dialogue, Orders(dialogue, teller)))
     return OK if followed and not teller.failed_turns else FAILED
 
 

@@ -193,17 +193,30 @@ class BranchPoint:
 
 
 def rest(events: Sequence[Event], delegated: Delegated) -> Side:
-    """How a run went on from a delegation: the events from there on. Raises HostError if it has come to no answer."""
-    loops = {delegated.loop}
+    """How a run went on from a delegation: the events from there on, to the answer that came after what it started.
+
+    Raises HostError if it has come to no answer.
+    """
+    loops, open_children = {delegated.loop}, set[str]()
     replies: list[Replied] = []
+    answer: LoopEnded | TurnEnded | None = None
+    until = 0
     for event in events:
         if isinstance(event, LoopBegan) and event.parent in loops:
             loops.add(event.loop)
+            if event.delegation == delegated.id:
+                open_children.add(event.loop)
         elif isinstance(event, Replied) and event.loop in loops:
             replies.append(event)
+        elif isinstance(event, LoopEnded) and event.loop in open_children:
+            open_children.discard(event.loop)
         elif isinstance(event, LoopEnded | TurnEnded) and event.loop == delegated.loop:
-            return side(delegated.context, event.text, replies, event.at - delegated.at)
-    raise HostError("the run has not come to its answer yet, so there is nothing to compare with")
+            answer, until = event, len(replies)
+            if not open_children:
+                break
+    if answer is None:
+        raise HostError("the run has not come to its answer yet, so there is nothing to compare with")
+    return side(delegated.context, answer.text, replies[:until], answer.at - delegated.at)
 
 
 def side(context: Context, answer: str, replies: Sequence[Replied], seconds: float) -> Side:
