@@ -124,4 +124,6 @@ class Setting:
 
     def elsewhere(self, outbox: Path) -> Setting:
         """The same with another outbox, so that nothing that is repeated is sent twice."""
-        return replace(self, places=replace(self.places, outbox=outbox)) if self.places.outbox else self
+        if self.places.outbox is None and self.sample is None:
+            return self
+        return replace(self, places=replace(self.places, outbox=outbox))
