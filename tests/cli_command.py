@@ -37,7 +37,11 @@ class Command:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.env = {"XDG_CACHE_HOME": str(folder / ".cache"), "BRANCHPOINT_CACHE": str(cache_folder())}
+        self.env = {
+            "XDG_CACHE_HOME": str(folder / ".cache"),
+            "XDG_STATE_HOME": str(folder / ".state"),
+            "BRANCHPOINT_CACHE": str(cache_folder()),
+        }
 
     def write(self, name: str, content: str | bytes) -> str:
         """A file in the folder; its name."""

@@ -74,7 +74,7 @@ class TestLexical:
         result = command("chat", "--sample", "renovation", stdin="Send the offer to Tom\n/context\n")
         assert "to tom@hagen-joinery.example, subject Kitchen in beech" in result.stdout
         assert "assistant asked search for 'the offer' (fork, quoted: " in result.stdout
-        assert {path for path in command.tree() - before if not path.startswith(".cache")} == set()
+        assert {path for path in command.tree() - before if not path.startswith((".cache", ".state"))} == set()
 
     def test_r07_under_the_policy_never_all_is_cold(self, command: Command) -> None:
         """So what the conversation knows does not help."""

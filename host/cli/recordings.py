@@ -31,11 +31,10 @@ _ENDING: Final = ".jsonl"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """A record under way: give `observe` and `points` to what runs. `place` is the file; None where none is kept."""
+    """A record under way: give `observe` and `points` to what runs."""
 
     observe: Observe
     points: BranchPoints | None
-    place: Path | None
 
 
 def runs_folder() -> Path:
@@ -58,33 +57,79 @@ def record_options[F: Callable[..., Any]](command: F) -> F:
 def recording(
     command: str, options: Mapping[str, object], *, file: Path | None = None, wanted: bool = True
 ) -> Iterator[Kept]:
-    """A new record for this command, begun with the options that were given. Raises BadInput if it cannot be written.
+    """A new record for this command, begun with the options that were given, when the first thing happens.
 
-    A record that nobody asked for is no reason to fail: where the state folder cannot be written, there is none.
+    Raises BadInput if it cannot be written where it was asked for. One that nobody asked for is no reason to fail:
+    where the state folder cannot be written, there is none.
     """
-    from host.record import RecordError, open_record
-
     if not wanted:
-        yield Kept(observe=_ignore, points=None, place=None)
+        yield Kept(observe=_ignore, points=None)
         return
-    file_open = ExitStack()
-    try:
-        place = file or _new_place(command)
-        record = file_open.enter_context(open_record(place))
-    except (OSError, RecordError) as error:
-        if file is not None:
-            raise BadInput(f"{file} cannot be written: {error}.") from error
-        yield Kept(observe=_ignore, points=None, place=None)
-        return
+    if file is not None and file.exists():
+        raise BadInput(f"{file} exists: a record is written to a new file.")
+    if file is not None and not file.absolute().parent.is_dir():
+        raise BadInput(f"{file} cannot be written: its folder does not exist.")
     given = tuple((name, str(value)) for name, value in options.items() if value not in (None, False))
-    record(RunBegan(command=command, options=given, version=version("branchpoint")))
+    began = RunBegan(command=command, options=given, version=version("branchpoint"))
+    written = _Written(lambda: file or _new_place(command), began)
     try:
-        yield Kept(observe=record, points=BranchPoints(_keeping(place, record)), place=place)
+        yield Kept(observe=written, points=BranchPoints(written.keep))
     finally:
+        if (trouble := written.close()) is not None and file is not None:
+            click.echo(f"branchpoint: the record is not complete: {trouble}", err=True)
+
+
+class _Written:
+    """A record that is begun with the first event: a command that was misused leaves none."""
+
+    def __init__(self, place: Callable[[], Path], began: RunBegan) -> None:
+        self._find, self._began = place, began
+        self._place: Path | None = None
+        self._open = ExitStack()
+        self._record: Observe | None = None
+        self._trouble: Exception | None = None
+        self._states = 0
+
+    def __call__(self, event: Event) -> None:
+        if self._record is None and self._trouble is None:
+            self._begin()
+        if self._record is not None:
+            self._record(event)
+
+    def _begin(self) -> None:
+        from host.record import RecordError, open_record
+
         try:
-            file_open.close()
+            self._place = self._find()
+            self._record = self._open.enter_context(open_record(self._place))
+        except (OSError, RecordError) as error:
+            self._trouble = error
+            return
+        self._record(self._began)
+
+    def keep(self, point: BranchPoint) -> None:
+        """Keep the interpreter that waits at a branch point, beside the record."""
+        if point.state is None or point.number is None or self._place is None or self._states >= MOST_STATES:
+            return
+        self._states += 1
+        folder, name = states_of(self._place), f"{point.delegated.id}.session"
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+            (folder / name).write_bytes(point.state)
+        except OSError as error:
+            self._trouble = error  # the run goes on; it just cannot be repeated from here
+            return
+        self(StateKept(delegation=point.delegated.id, number=point.number, file=name))
+
+    def close(self) -> Exception | None:
+        """Close the file. What went wrong on the way, if anything did."""
+        from host.record import RecordError
+
+        try:
+            self._open.close()
         except RecordError as error:
-            click.echo(f"branchpoint: the record is not complete: {error}", err=True)
+            return error
+        return self._trouble
 
 
 def _new_place(command: str) -> Path:
@@ -98,24 +143,6 @@ def _new_place(command: str) -> Path:
 def states_of(record: Path) -> Path:
     """The folder with the interpreters that were kept with a record."""
     return record.with_name(f"{record.stem}.states")
-
-
-def _keeping(place: Path, record: Observe) -> Callable[[BranchPoint], None]:
-    kept = itertools.count()
-
-    def keep(point: BranchPoint) -> None:
-        if point.state is None or point.number is None or next(kept) >= MOST_STATES:
-            return
-        folder = states_of(place)
-        name = f"{point.delegated.id}.session"
-        try:
-            folder.mkdir(mode=0o700, exist_ok=True)
-            (folder / name).write_bytes(point.state)
-        except OSError:
-            return  # the run goes on; it just cannot be repeated from here
-        record(StateKept(delegation=point.delegated.id, number=point.number, file=name))
-
-    return keep
 
 
 def find_run(said: str | None) -> Path:

@@ -19,8 +19,10 @@ from host.cli.inputs import (
     read_script,
     read_thread,
 )
+from host.cli.recordings import Kept, record_options, recording
 from host.cli.running import Suspension, play, run_to_end
 from host.cli.screen import Screen
+from host.loop.tree import Tree
 from host.opening import open_host
 from sandbox import Limits
 from sandbox.image import DEFAULT
@@ -77,6 +79,7 @@ __all__ = ["run"]
     help="Put the session to sleep in FILE the first time that it waits on capability NAME (contacts, or "
     "contacts.ask); `branchpoint resume FILE` goes on.",
 )
+@record_options
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object for each file instead of its output.")
 def run(
     code: tuple[str, ...],
@@ -92,6 +95,8 @@ def run(
     seed: int | None,
     image_name: str,
     suspend_on: tuple[str, str] | None,
+    record: Path | None,
+    no_record: bool,
     json_: bool,
 ) -> None:
     """Run each CODE.py in a fresh sandbox; `-` reads standard input.
@@ -118,8 +123,9 @@ def run(
     # A name is looked up before anything is done; the default image, which may have to be built, after all was checked.
     image = None if image_name == DEFAULT else find_image(image_name)
 
-    async def main() -> int:
+    async def main(kept: Kept) -> int:
         codes = []
+        tree = Tree(observe=kept.observe)
         async with opened(places) as capabilities:
             held = suspension.paths(capabilities) if suspension else frozenset()
             found = image or find_image()
@@ -129,7 +135,12 @@ def run(
                         Screen().say(f"== {script.name}", err=True, bold=True)
                     async with host.session(inherited=inherited, seed=seed, held=held, rollback=False) as session:
                         note: dict[str, object] = {"name": script.name, "places": places.to_plain()}
-                        codes.append(await play(session, script, json=json_, suspension=suspension, note=note))
+                        codes.append(
+                            await play(session, script, json=json_, suspension=suspension, note=note, tree=tree)
+                        )
         return max(codes)
 
-    sys.exit(run_to_end(main))
+    given = {"code": " ".join(code), **places.to_plain(), "thread": thread, "context": context}
+    with recording("run", given, file=record, wanted=not no_record) as kept:
+        ended = run_to_end(lambda: main(kept))
+    sys.exit(ended)

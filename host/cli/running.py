@@ -15,6 +15,8 @@ from host.capability import Capability, declared
 from host.cli.inputs import BadInput, Script, clear_errors
 from host.cli.report import OK, as_json, exit_code, print_notices, print_outcome, print_rest
 from host.cli.screen import Screen
+from host.loop.script import ScriptRun
+from host.loop.tree import Tree
 from host.session import HostSession
 from sandbox import Outcome
 from sandbox.cell import Resting
@@ -101,10 +103,12 @@ async def play(
     suspension: Suspension | None,
     note: dict[str, object],
     resting: Resting | None = None,
+    tree: Tree | None = None,
 ) -> int:
     """Run a script in a session (or go on with the one that rests), report it, and return the exit code.
 
-    Ctrl-C is a cancellation here: the code may clean up for as long as its grace lasts, and KeyboardInterrupt follows.
+    What its calls start is told to `tree`. Ctrl-C is a cancellation here: the code may clean up for as long as its
+    grace lasts, and KeyboardInterrupt follows.
     """
     screen = Screen()
     for stream, text in resting.output if resting else ():  # it was shown before the session slept
@@ -127,7 +131,12 @@ async def play(
         if resting:
             ended.append(await session.finish(on_output=listening))
         else:
-            ended.append(await session.run(script.source, name=script.shown, on_output=listening))
+            told = ScriptRun(script.name, script.source, tree or Tree())
+            outcome = await session.run(
+                script.source, name=script.shown, on_output=listening, record=told.record, around=told.around
+            )
+            told.ended(outcome)
+            ended.append(outcome)
         nursery.cancel_scope.cancel()
     if unread:
         raise unread[0]

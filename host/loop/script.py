@@ -1,0 +1,73 @@
+"""A script that is run as it is, as the root of a tree of loops: it has no model, and what its calls start is below it.
+
+So a record of `branchpoint run` reads like any other: who asked whom, forked or cold, and what each child was sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import trio
+
+from host.capability import Delegation
+from host.events import Delegated, LoopBegan, LoopEnded, Printed
+from host.loop.code import shown
+from host.loop.place import Place, standing
+from host.loop.tree import Tree
+from host.models.port import Usage
+from sandbox import Outcome
+
+__all__ = ["ScriptRun"]
+
+
+class ScriptRun:
+    """One script under way. `record`, `around` and `printed` are for `HostSession.run`; `ended` is told its outcome."""
+
+    def __init__(self, name: str, source: str, tree: Tree) -> None:
+        self.loop = tree.next_loop()
+        self._tree = tree
+        self._began = trio.current_time()
+        tree.tell(LoopBegan(loop=self.loop, agent=name, model="", kind="call", depth=0, request=source, at=tree.now()))
+
+    def record(self, delegation: Delegation) -> None:
+        """A delegating call is about to be made."""
+        self._tell(
+            Delegated(
+                id=delegation.id,
+                loop=self.loop,
+                call=None,
+                path=delegation.path,
+                context=delegation.context,
+                chooser=delegation.chooser,
+                requested=delegation.requested,
+                inherited=delegation.inherited,
+                offered=("fork", "cold"),
+                at=self._tree.now(),
+            )
+        )
+
+    @contextmanager
+    def around(self, delegation: Delegation | None, _path: str) -> Iterator[None]:
+        """What a call starts joins the tree."""
+        made = None if delegation is None else delegation.id
+        with standing(Place(tree=self._tree, parent=self.loop, depth=1, delegation=made)):
+            yield
+
+    def printed(self, stream: str, text: str) -> None:
+        """The script printed something."""
+        self._tell(Printed(loop=self.loop, stream=stream, text=text))
+
+    def ended(self, outcome: Outcome) -> None:
+        """The script is over."""
+        self._tell(
+            LoopEnded(
+                loop=self.loop,
+                how="answered" if outcome.ok else "failed",
+                text=shown(outcome),
+                turns=0,
+                usage=Usage(),
+                seconds=trio.current_time() - self._began,
+                at=self._tree.now(),
+            )
+        )
