@@ -28,7 +28,16 @@ class ScriptRun:
         self.loop = tree.next_loop()
         self._tree = tree
         self._began = trio.current_time()
-        tree.tell(LoopBegan(loop=self.loop, agent=name, model="", kind="call", depth=0, request=source, at=tree.now()))
+        self._untold: LoopBegan | None = LoopBegan(
+            loop=self.loop, agent=name, model="", kind="call", depth=0, request=source, at=tree.now()
+        )
+
+    def _tell(self, event: Event) -> None:
+        """Tell of it; first of all that the script began, which one that could not be run never did."""
+        if self._untold is not None:
+            self._tree.tell(self._untold)
+            self._untold = None
+        self._tree.tell(event)
 
     def record(self, delegation: Delegation) -> None:
         """A delegating call is about to be made."""
