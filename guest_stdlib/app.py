@@ -42,7 +42,8 @@ from guest_stdlib.channel.events import (
 from guest_stdlib.channel.state import GuestChannel
 from guest_stdlib.channel.turns import Via
 from guest_stdlib.console import Console
-from guest_stdlib.declared import Context
+from guest_stdlib.declared import Words
+from guest_stdlib.files import Files
 from guest_stdlib.interrupts import Interrupts, TimeLimit, raise_deadlock
 from guest_stdlib.loop import Loop
 from guest_stdlib.pending import PendingCall, Unawaited
@@ -70,7 +71,7 @@ class Guest:
     """One guest: a session of cells in this interpreter. To the proxies it is their `Bridge`.
 
     `emit` takes frames of output while a cell runs. `exchange` takes what a step would return and gives what the next
-    step would be given; neither may raise. `clock` is monotonic, in seconds.
+    step would be given; neither may raise. `clock` is monotonic, in seconds. `files` is told whether there are any.
     """
 
     def __init__(
@@ -79,8 +80,10 @@ class Guest:
         emit: Callable[[bytes], None],
         exchange: Callable[[bytes], bytes],
         clock: Callable[[], float] = time.monotonic,
+        files: Files | None = None,
     ) -> None:
         self._emit = emit
+        self._files = files or Files()
         self._ask_host = exchange
         self._channel = GuestChannel()
         self._module = ModuleType("__main__")
@@ -197,6 +200,7 @@ class Guest:
         if self._running is not None:
             self._leave()
         self._held.clear()
+        self._files.open(workspace=event.workspace)
         self._scope.open(event, self)
         self._channel.know(self._scope.records())
         self._token = event.token
@@ -327,7 +331,7 @@ class Guest:
         args: tuple[object, ...],
         kwargs: dict[str, object],
         *,
-        context: Context | None,
+        context: Words,
         delegates: bool,
     ) -> CallFuture:
         """Make a call: its answer, to be awaited."""

@@ -17,15 +17,13 @@ import difflib
 import re
 from collections.abc import Collection, Iterable, Mapping
 from itertools import islice
-from typing import Final, Never, cast, get_args
+from typing import Final, Never, cast
 
 from guest_stdlib import corrections, expressions, shapes
-from guest_stdlib.declared import Context, Method, Parameter
+from guest_stdlib.declared import UNSAID, Method, Option, Parameter, Words
 from guest_stdlib.pending import PendingCall, refuse
 
-__all__ = ["CHOICES", "Arguments", "in_order", "nearest", "placeholder", "signature_text"]
-
-CHOICES: Final[tuple[Context, ...]] = get_args(Context)
+__all__ = ["Arguments", "in_order", "nearest", "placeholder", "signature_text"]
 
 _ANGLE: Final = re.compile(r"<\s*([A-Za-z][\w' .,:/-]*?)\s*>")
 _ASKED_FOR: Final = frozenset(
@@ -72,20 +70,23 @@ def signature_text(path: str, method: Method) -> str:
 
 
 def in_order(method: Method) -> list[Parameter]:
-    """The parameters of a method, with the choice of context where it has one: last, but for `**` parameters."""
+    """The parameters of a method, with the choice of context where it offers one: last, but for `**` parameters."""
     parameters = list(method.parameters)
-    if method.delegates:
-        choice = Parameter(
-            name="context",
-            kind="keyword_only",
-            shape=["literal", *CHOICES],
-            annotation=f"Literal[{', '.join(map(repr, CHOICES))}]",
-            required=False,
-            default=repr(method.context),
-        )
+    if method.choice and method.offered:
         at = len(parameters) - (bool(parameters) and parameters[-1].kind == "var_keyword")
-        parameters.insert(at, choice)
+        parameters[at:at] = map(_as_parameter, method.choice)
     return parameters
+
+
+def _as_parameter(option: Option) -> Parameter:
+    return Parameter(
+        name=option.name,
+        kind="keyword_only",
+        shape=["literal", *option.words] if option.words else "int",
+        annotation=option.annotation,
+        required=False,
+        default=repr(option.default),
+    )
 
 
 def nearest(name: str, known: Iterable[str], *, count: int = 1) -> list[str]:
@@ -107,7 +108,8 @@ class Arguments:
 
     def __init__(self, path: str, method: Method, records: Mapping[str, type]) -> None:
         self._path = path
-        self._delegates = method.delegates
+        self._choice = method.choice
+        self._offered = [option.name for option in method.choice if method.offered]
         self._records = records
         self._signature = signature_text(path, method)
         self._positional = [p for p in method.parameters if p.kind == "positional_or_keyword"]
@@ -116,12 +118,12 @@ class Arguments:
         self._by_name = {p.name: p for p in method.parameters if p.kind in ("positional_or_keyword", "keyword_only")}
         self._required = [p.name for p in self._by_name.values() if p.required]
 
-    def take(self, args: tuple[object, ...], kwargs: dict[str, object]) -> Context | None:
-        """Check one call, and take the choice of context out of `kwargs`.
+    def take(self, args: tuple[object, ...], kwargs: dict[str, object]) -> Words:
+        """Check one call, and take the choice of context out of `kwargs`: what was said for it.
 
-        TypeError for arguments that do not bind or do not fit, ValueError for an unknown context or a placeholder.
+        TypeError for arguments that do not bind or do not fit, ValueError for an unknown choice or a placeholder.
         """
-        context = self._choice(kwargs.pop("context")) if self._delegates and "context" in kwargs else None
+        said = self._said(kwargs) if kwargs and self._choice else UNSAID
         count, positional = len(args), self._positional
         if kwargs or count > len(positional) or count < len(self._required):
             self._bind(count, kwargs)
@@ -133,24 +135,29 @@ class Arguments:
             parameter = self._by_name.get(name, self._others)
             if parameter is not None:
                 self._fits(parameter, value, name)
-        return context
+        return said
 
     # Binding
 
-    def _choice(self, context: object) -> Context:
-        for known in CHOICES:
-            if context == known and isinstance(context, str):
-                return known
-        raise ValueError(
-            f"{self._path}() has no context {context!r}. "
-            "It takes 'fork' (the conversation so far goes along) or 'cold' (the request alone)."
-        )
+    def _said(self, kwargs: dict[str, object]) -> Words:
+        found: dict[str, str | int] = {}
+        for option in self._choice:
+            if option.name in kwargs:
+                said = kwargs.pop(option.name)
+                if type(said) is PendingCall:
+                    refuse(said)
+                taken = option.taken(said)
+                if taken is not None:
+                    found[option.name] = taken
+                elif self._offered:  # else a policy decides, whatever is said
+                    raise ValueError(f"{self._path}(): {option.name} {option.refusal(said)}.")
+        return found
 
     def _bind(self, count: int, kwargs: Mapping[str, object]) -> None:
         positional = self._positional
         if count > len(positional) and self._rest is None:
             takes = f"{len(positional)} positional argument{'' if len(positional) == 1 else 's'}"
-            named = [name for name in (*self._by_name, *(["context"] * self._delegates)) if self._only_by_name(name)]
+            named = [name for name in (*self._by_name, *self._offered) if self._only_by_name(name)]
             by_name = f" To be given by name: {', '.join(named)}." if named else ""
             self._unbound(f"takes {takes} but {count} {'was' if count == 1 else 'were'} given.{by_name}")
         for index, parameter in enumerate(positional[:count]):
@@ -172,11 +179,13 @@ class Arguments:
         return parameter is None or parameter.kind == "keyword_only"
 
     def _meant(self, name: str) -> str:
-        if name == "context":
+        if name == "context" and not self._choice:
             return ". It does not delegate, so there is no context to choose."
+        if name == "context" and self._offered:
+            return f". How much of the conversation goes along is said by {_listed(self._offered)}."
         if self._rest is not None and name == self._rest.name:
             return f". Give {name} by position: {self._path}(first, second)."
-        close = nearest(name, self._by_name)
+        close = nearest(name, (*self._offered, *self._by_name))
         return f". Did you mean {close[0]!r}?" if close else "."
 
     def _unbound(self, complaint: str) -> Never:

@@ -16,7 +16,7 @@ from typing import Any, Final, Never
 
 from guest_stdlib.channel.errors import TooLarge, Unsendable
 from guest_stdlib.channel.events import Abandon, Call, Failure, Return, Throw
-from guest_stdlib.declared import Context
+from guest_stdlib.declared import Words
 
 __all__ = ["CallFuture", "Calls", "TooManyCalls"]
 
@@ -69,7 +69,7 @@ class Calls:
         path: str,
         args: tuple[object, ...],
         kwargs: Mapping[str, object],
-        context: Context | None,
+        context: Words,
         token: str | None,
     ) -> CallFuture:
         """Make a call. What cannot be sent raises here, and so does a call beyond the limit."""

@@ -7,18 +7,43 @@ classes:
     "any" "none" "bool" "int" "float" "str" "bytes" "datetime" "date" "time" "timedelta" "decimal" "uuid"
     ["list", shape]  ["tuple", shape, ...]  ["set", shape]  ["dict", key shape, value shape]
     ["union", shape, ...]  ["literal", value, ...]  ["record", name]  ["enum", name, member name, ...]
+
+The choice of how much of the conversation a call takes along has arguments of its own, `Option`s. What they mean is
+the host's business; here they are names with what may be said for each.
 """
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal, Self
+from types import MappingProxyType
+from typing import Any, Final, Literal, Self
 
-__all__ = ["Context", "Declared", "DeclaredError", "DeclaredRecord", "Method", "Parameter", "Shape"]
+__all__ = [
+    "UNSAID",
+    "Context",
+    "Declared",
+    "DeclaredError",
+    "DeclaredRecord",
+    "Method",
+    "Option",
+    "Parameter",
+    "Shape",
+    "Words",
+]
 
 type Shape = str | Sequence[object]
 Context = Literal["fork", "cold"]
+
+type Words = Mapping[str, str | int]
+"""What a call said for its choice of context: words and whole numbers by the names of `Option`s."""
+
+UNSAID: Final[Words] = MappingProxyType({})
+"""What a call said that did not choose."""
+
+_SHORT: Final = reprlib.Repr(maxstring=60, maxother=60)
+_BITS: Final = 64  # an integer of too many digits has no text at all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,20 +61,64 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Option:
+    """One argument of the choice of context: one of the `words`, or where there are none a whole number from `least` to
+    `most`. `default` is what it is when left out.
+    """
+
+    name: str
+    words: tuple[str, ...] = ()
+    least: int = 1
+    most: int = 1_000
+    default: str | int = ""
+
+    @property
+    def annotation(self) -> str:
+        """The type as code is shown it: `Literal['fork', 'cold']`."""
+        return f"Literal[{', '.join(map(repr, self.words))}]" if self.words else "int"
+
+    @property
+    def expected(self) -> str:
+        """What may be said, as a sentence goes on: `"fork" or "cold"`."""
+        if not self.words:
+            return f"a whole number from {self.least:,} to {self.most:,}"
+        *first, last = [f'"{word}"' for word in self.words]
+        return f"{', '.join(first)} or {last}" if first else last
+
+    def taken(self, said: object) -> str | int | None:
+        """What was said, exactly one of what may be; None for anything else."""
+        if self.words:
+            return next((word for word in self.words if word == said), None) if isinstance(said, str) else None
+        return said if type(said) is int and self.least <= said <= self.most else None
+
+    def refusal(self, said: object) -> str:
+        """The end of a sentence that begins with the name, for what `taken` refuses."""
+        huge = isinstance(said, int) and said.bit_length() > _BITS
+        return f"is {self.expected}, not {'a number so large' if huge else _SHORT.repr(said)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
-    """One method. `delegates` says that it takes the inherited conversation, and so has the choice `context=`, whose
-    value when left out is `context`. `repeatable` says that calling it twice does no harm. `of` names the record whose
-    method it is in agent code: its first parameter takes that record, and `task.ask(x)` is `tasks.ask(task, x)`.
+    """One method. `repeatable` says that calling it twice does no harm. `of` names the record whose method it is in
+    agent code: its first parameter takes that record, and `task.ask(x)` is `tasks.ask(task, x)`.
+
+    `choice` are the arguments by which a call says how much of the conversation it takes along: only a method that
+    takes it has some. Where a policy decides they are not `offered`: nothing shows them, and nothing said counts.
     """
 
     name: str
     doc: str = ""
     parameters: tuple[Parameter, ...] = ()
     returns: str = "Any"
-    delegates: bool = False
-    context: Context = "fork"
+    choice: tuple[Option, ...] = ()
+    offered: bool = True
     repeatable: bool = False
     of: str = ""
+
+    @property
+    def delegates(self) -> bool:
+        """Whether it takes the inherited conversation."""
+        return bool(self.choice)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,11 +141,14 @@ class Declared:
     def from_plain(cls, plain: Mapping[str, object]) -> Self:
         """The inverse of `as_plain`. It trusts its input: the host sends it, the guest reads it."""
         fields = dict(plain)
-        methods = tuple(
-            Method(**{**method, "parameters": tuple(Parameter(**parameter) for parameter in method["parameters"])})
-            for method in fields.pop("methods", ())  # type: ignore[attr-defined]
-        )
+        methods = tuple(_method(method) for method in fields.pop("methods", ()))  # type: ignore[attr-defined]
         return cls(methods=methods, **fields)  # type: ignore[arg-type]
+
+
+def _method(plain: Mapping[str, Any]) -> Method:
+    parameters = tuple(Parameter(**parameter) for parameter in plain["parameters"])
+    choice = tuple(Option(**{**option, "words": tuple(option["words"])}) for option in plain["choice"])
+    return Method(**{**plain, "parameters": parameters, "choice": choice})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

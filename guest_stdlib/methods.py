@@ -19,7 +19,7 @@ from types import FunctionType
 from typing import Any, Final, cast
 
 from guest_stdlib.arguments import Arguments, in_order
-from guest_stdlib.declared import Context, Method
+from guest_stdlib.declared import Method, Words
 from guest_stdlib.declared import Parameter as Declaration
 from guest_stdlib.pending import Bridge, PendingCall, Start, Target
 from guest_stdlib.shapes import got
@@ -75,7 +75,7 @@ class Crossing:
         """The one call that agent code could make of it: this method's."""
         begin = self.begin
 
-        def start(args: tuple[object, ...], kwargs: dict[str, object], context: Context | None) -> Any:
+        def start(args: tuple[object, ...], kwargs: dict[str, object], context: Words) -> Any:
             return begin(path, args, kwargs, context=context, delegates=delegates)
 
         return sealed(start)

@@ -6,8 +6,8 @@ Rules:
   one: nothing crosses before it is first awaited.
 - Every other use of it is a forgotten `await`, and raises at once with the corrected line. Only `repr` and `hash`
   never raise: tracebacks, debuggers and sets use them.
-- The token of the branch point never passes through here. The proxy says only whether a method delegates, and which
-  context the code chose; the runtime adds the token below `Bridge.start`.
+- The token of the branch point never passes through here. The proxy says only whether a method delegates, and what
+  the code chose; the runtime adds the token below `Bridge.start`.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from types import CodeType, TracebackType
 from typing import Any, Never, Protocol
 
 from guest_stdlib import corrections, expressions
-from guest_stdlib.declared import Context
+from guest_stdlib.declared import Words
 
 __all__ = ["Bridge", "PendingCall", "Start", "Target", "Unawaited", "refuse"]
 
-type Start = Callable[[tuple[object, ...], dict[str, object], Context | None], asyncio.Future[object]]
+type Start = Callable[[tuple[object, ...], dict[str, object], Words], asyncio.Future[object]]
 
 
 class Bridge(Protocol):
@@ -48,14 +48,14 @@ class Bridge(Protocol):
         args: tuple[object, ...],
         kwargs: dict[str, object],
         *,
-        context: Context | None,
+        context: Words,
         delegates: bool,
     ) -> asyncio.Future[object]:
         """Send a `Call` with the next step's output and return the future of its answer.
 
-        `context` is the code's own choice, None where it made none. Where `delegates` is true the runtime adds the
-        token of this run's branch point to the call. Cancelling the future sends `Abandon`. A `Throw` becomes the
-        exception that `exceptions.failure_to_exception` makes of it.
+        `context` is what the code said for its choice, nothing where it made none. Where `delegates` is true the
+        runtime adds the token of this run's branch point to the call. Cancelling the future sends `Abandon`. A `Throw`
+        becomes the exception that `exceptions.failure_to_exception` makes of it.
         """
 
     def block(self, awaitable: Awaitable[object]) -> object:
@@ -136,9 +136,7 @@ class PendingCall(Coroutine[Any, Any, object]):
 
     __slots__ = ("_args", "_code", "_context", "_instruction", "_iterator", "_kwargs", "_made", "_target")
 
-    def __init__(
-        self, target: Target, args: tuple[object, ...], kwargs: dict[str, object], context: Context | None
-    ) -> None:
+    def __init__(self, target: Target, args: tuple[object, ...], kwargs: dict[str, object], context: Words) -> None:
         self._target = target
         self._args = args
         self._kwargs = kwargs

@@ -30,18 +30,19 @@ from guest_stdlib.channel import (
     Throw,
     Via,
 )
-from guest_stdlib.declared import Declared, DeclaredError, DeclaredRecord, Method, Parameter
+from guest_stdlib.declared import Declared, DeclaredError, DeclaredRecord, Method, Option, Parameter
 
 __all__ = ["warm"]
 
 ROUNDS: Final = 8  # enough for bytecode to specialise
 PLAIN: Final = Parameter(name="name", shape="str", annotation="str")
+CONTEXT: Final = Option(name="context", words=("fork", "cold"), default="fork")
 PEOPLE: Final = Declared(
     name="people",
     doc="The people.",
     methods=(
         Method(name="find", doc="People of this name.", parameters=(PLAIN,), returns="list[Person]"),
-        Method(name="ask", doc="The person meant.", parameters=(PLAIN,), returns="Person", delegates=True),
+        Method(name="ask", doc="The person meant.", parameters=(PLAIN,), returns="Person", choice=(CONTEXT,)),
         Method(name="fail", doc="Fails.", parameters=(PLAIN,), returns="None"),
     ),
 )

@@ -161,9 +161,9 @@ class Delegated:
     """A delegating call is about to be made.
 
     `call` is the id of the model's call that made it, or in whose code it was made; `path` names what was called.
-    `requested` is the choice that the call stated, None where it stated none, and `offered` the choices that it had.
-    `instructions` and `tools` are what the one who chose had before it: enough to rule out cheap causes of a
-    bad choice.
+    `requested` is the choice that the call stated, in the words of what was called ("cold", "inherit", "recent 3 turns,
+    agents"), None where it stated none, and `offered` the choices that it had. `instructions` and `tools` are what the
+    one who chose had before it: enough to rule out cheap causes of a bad choice.
     """
 
     id: str
@@ -172,7 +172,7 @@ class Delegated:
     path: str
     context: Literal["fork", "cold"]
     chooser: Chooser
-    requested: Literal["fork", "cold"] | None
+    requested: str | None
     inherited: Inherited
     offered: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ import trio
 
 from guest_stdlib.declared import Context
 from host.capability import Capability, Policy, Table, describe, schemas
-from host.context import Inherited
+from host.context import ContextChoice, Inherited
 from host.conversation import Conversation
 from host.errors import HostError
 from host.session import HostSession, Origin, as_inherited
@@ -109,7 +109,7 @@ class Host:
         data: bytes,
         *,
         held: Collection[str] = (),
-        choices: Mapping[int | str, Context] = MappingProxyType({}),
+        choices: Mapping[int | str, ContextChoice | Context] = MappingProxyType({}),
     ) -> AsyncIterator[HostSession]:
         """A session that was put to sleep, perhaps by another process, with all that it inherited. If it waits in the
         middle of a cell, `finish` goes on with it; `choices` are for its pending calls, as those of
@@ -125,14 +125,14 @@ class Host:
         template = self._template
         if stored.memory.image != template.image:
             template = await template_of(stored.memory, None)
-        offered = {capability.name: capability for capability in self._table.declared}
+        origin = Origin.from_plain(stored.note.get("origin"))
+        offered = {capability.name: capability for capability in self._table.declared_under(origin.policy)}
         for capability in stored.settings.capabilities:
             if offered.get(capability.name) != capability:
                 raise SuspendedError(
                     f"this session was opened with the capability `{capability.name}`, and the host here "
                     + ("offers another one of that name" if capability.name in offered else "does not offer it")
                 )
-        origin = Origin.from_plain(stored.note.get("origin"))
         if stored.resting is None:
             origin = replace(origin, cell=None, choices={})
         session = HostSession(self._table, origin)
@@ -151,7 +151,7 @@ class Host:
     def _settings(self, origin: Origin, seed: int | None = None) -> Settings:
         table = self._table
         return Settings(
-            capabilities=table.declared,
+            capabilities=table.declared_under(origin.policy),
             errors=table.declared_errors,
             declared_records=table.declared_records,
             records=table.records,

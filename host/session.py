@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Self, cast
 
 import trio
 
-from guest_stdlib.arguments import CHOICES
 from guest_stdlib.declared import Context
 from host.capability import POLICIES, Delegation, Dispatch, Policy, Table
 from host.capability._dispatch import Around, Before
-from host.context import Inherited, tree_from_plain, tree_to_plain
+from host.context import ContextChoice, Inherited, tree_from_plain, tree_to_plain
 from host.conversation import Conversation, ConversationError
 from host.errors import HostError
 from sandbox import Call, Outcome, PendingCall, Session, SuspendedError
@@ -50,7 +49,7 @@ class Origin:
     policy: Policy = "model"
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     cell: Inherited | None = None
-    choices: Mapping[int, Context] = field(default_factory=dict)
+    choices: Mapping[int, ContextChoice] = field(default_factory=dict)
 
     @property
     def tree(self) -> Inherited:
@@ -64,7 +63,7 @@ class Origin:
             "policy": self.policy,
             "token": self.token,
             "cell": None if self.cell is None else tree_to_plain(self.cell),
-            "calls": [[number, context] for number, context in self.choices.items()],
+            "calls": [[number, asdict(choice)] for number, choice in self.choices.items()],
         }
 
     @classmethod
@@ -78,7 +77,7 @@ class Origin:
                 policy=_policy(fields["policy"]),
                 token=_text(fields["token"]),
                 cell=None if cell is None else tree_from_plain(cell),
-                choices={int(number): _context(context) for number, context in fields["calls"]},
+                choices={int(number): ContextChoice(**choice) for number, choice in fields["calls"]},
             )
         except (ConversationError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise SuspendedError(f"this suspended session is malformed (its conversation: {error})") from error
@@ -88,14 +87,6 @@ def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"expected text, found {type(value).__name__}")
     return value
-
-
-def _context(value: object) -> Context:
-    if value == "fork":
-        return "fork"
-    if value == "cold":
-        return "cold"
-    raise ValueError(f'context is "fork" or "cold", not {value!r}')
 
 
 def _policy(value: object) -> Policy:
@@ -228,14 +219,15 @@ class HostSession:
         self,
         *,
         inherited: Conversation | Inherited | None = None,
-        choices: Mapping[int | str, Context] = MappingProxyType({}),
+        choices: Mapping[int | str, ContextChoice | Context] = MappingProxyType({}),
     ) -> HostSession:
         """An independent copy, also in the middle of a cell: the copy then makes the pending calls itself when it is
         told to `finish`. It inherits what this session and its cell did, or `inherited`. Close the copy, or use
         `async with`.
 
         `choices` repeats the run with another choice of context: pending calls, named by number or by path, are made
-        with "fork" or "cold" whatever they say themselves. Raises HostError where no such call waits.
+        with it whatever they say themselves. It is "fork", "cold", or any other `ContextChoice`. Raises HostError where
+        no such call waits.
         """
         origin = self.origin
         if inherited is not None:
@@ -262,7 +254,7 @@ class HostSession:
         """Stand at `origin`. A spare is placed when it is taken; its token stays, since the guest has it already."""
         self.origin = origin
 
-    def _choose(self, choices: Mapping[int | str, Context]) -> None:
+    def _choose(self, choices: Mapping[int | str, ContextChoice | Context]) -> None:
         """Take over choices for waiting calls. Those by number count over those by path."""
         chosen = dict(self.origin.choices)
         for key in sorted(choices, key=lambda key: isinstance(key, int)):
@@ -277,7 +269,7 @@ class HostSession:
             raise HostError(f"no call {key!r} waits here; those that do: {known}")
         return found
 
-    def _choice(self, waiting: PendingCall, context: Context) -> Context:
+    def _choice(self, waiting: PendingCall, said: ContextChoice | Context) -> ContextChoice:
         path = waiting.call.path
         offered = self._table.by_path.get(path)
         if offered is None or offered.tool.hidden is None:
@@ -287,11 +279,13 @@ class HostSession:
                 f"{path} was under way when the session was put to sleep, so it is not made again: to repeat a call, "
                 "put a copy to sleep, which has not made it yet"
             )
-        if context not in CHOICES:
-            raise HostError(f'context is "fork" or "cold", not {context!r}')
-        if context == "fork" and self.origin.tree.is_cold:
+        try:
+            choice = said if isinstance(said, ContextChoice) else ContextChoice.parse(said)
+        except ValueError as error:
+            raise HostError(str(error)) from error
+        if not choice.is_cold and self.origin.tree.is_cold:
             raise HostError(f"{path} cannot fork: this cell was started cold")
-        return context
+        return choice
 
     async def suspend(self, *, note: Mapping[str, object] | None = None) -> bytes:
         """Put the session to sleep: bytes from which `Host.resume` goes on, in another process too. This session is

@@ -72,5 +72,6 @@ class Notes(Capability):
 
 
 def call(path: str, *args: object, context: Any = None, token: Any = None, **kwargs: object) -> Call:
-    """A call as it comes from a guest."""
-    return Call(call=1, path=path, args=args, kwargs=kwargs, context=context, token=token)
+    """A call as it comes from a guest. `context` is what it says by that argument, or by arguments named."""
+    said = {} if context is None else context if isinstance(context, dict) else {"context": context}
+    return Call(call=1, path=path, args=args, kwargs=kwargs, context=said, token=token)

@@ -15,7 +15,7 @@ from typing import Any
 
 from guest_stdlib import proxy, suggestions
 from guest_stdlib.channel.events import Failure, Open
-from guest_stdlib.declared import Context, Declared, DeclaredError, DeclaredRecord, Method, Parameter
+from guest_stdlib.declared import UNSAID, Declared, DeclaredError, DeclaredRecord, Method, Option, Parameter, Words
 from guest_stdlib.exceptions import failure_to_exception
 from guest_stdlib.loop import Loop
 from guest_stdlib.pending import Unawaited
@@ -28,6 +28,7 @@ def parameter(name: str, annotation: str = "str", *, shape: Any = "str", default
     return Parameter(name=name, annotation=annotation, shape=shape, required=not default, default=default, **more)
 
 
+CONTEXT = Option(name="context", words=("fork", "cold"), default="fork")
 CONTACTS = Declared(
     name="contacts",
     doc="The people that the user knows.",
@@ -38,7 +39,7 @@ CONTACTS = Declared(
             doc="The one contact that a question is about.",
             parameters=(parameter("question"),),
             returns="Contact",
-            delegates=True,
+            choice=(CONTEXT,),
         ),
     ),
 )
@@ -83,7 +84,7 @@ class Made:
     path: str
     args: tuple[object, ...] = ()
     kwargs: Mapping[str, object]
-    context: Context | None = None
+    context: Words = UNSAID
     delegates: bool = False
 
 
@@ -130,7 +131,7 @@ class Session:
         args: tuple[object, ...],
         kwargs: dict[str, object],
         *,
-        context: Context | None,
+        context: Words,
         delegates: bool,
     ) -> asyncio.Future[object]:
         future = self.loop.create_future()

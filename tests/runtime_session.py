@@ -30,7 +30,7 @@ from guest_stdlib.channel import (
     Throw,
     Via,
 )
-from guest_stdlib.declared import Declared, Method, Parameter
+from guest_stdlib.declared import Declared, Method, Option, Parameter
 
 
 class Hold(Exception):
@@ -182,7 +182,7 @@ CONTACTS = Declared(
             name="ask",
             parameters=(Parameter(name="question", shape="str", annotation="str"),),
             returns="str",
-            delegates=True,
+            choice=(Option(name="context", words=("fork", "cold"), default="fork"),),
         ),
     ),
 )

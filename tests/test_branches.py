@@ -309,7 +309,7 @@ class TestContext:
     async def test_r11_an_unknown_mode_is_refused_with_the_known_ones(self) -> None:
         """Before anything is started."""
         run, actor = await planned(fork(context="warm"), "Planned.")
-        assert spoken(actor.requests[1].messages[-1]) == "context is 'inherit', 'compact', 'none', not 'warm'."
+        assert spoken(actor.requests[1].messages[-1]) == "context is \"inherit\", \"compact\" or \"none\", not 'warm'."
         assert run.told(Forked) == []
 
     @pytest.mark.parametrize(("policy", "said", "mode"), [("always", "none", "inherit"), ("never", "inherit", "none")])

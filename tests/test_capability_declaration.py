@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal, NewType
 
 import pytest
 
-from guest_stdlib.declared import Declared, Method, Parameter
+from guest_stdlib.declared import Declared, Method, Option, Parameter
 from host.capability import Capability, Table, declared, delegates, repeatable
 from host.capability._capability import declaration_of
 from host.context import Inherited
@@ -40,7 +40,7 @@ def test_the_declaration_is_derived_from_the_annotated_methods() -> None:
                 doc='Delegates: receives the conversation, unless the caller says context="cold".',
                 parameters=(Parameter(name="question", shape="str", annotation="str"),),
                 returns="str",
-                delegates=True,
+                choice=(Option(name="context", words=("fork", "cold"), default="fork"),),
             ),
         ),
     )
@@ -293,8 +293,8 @@ def test_r06_every_tool_declares_its_own_default() -> None:
         async def thread(self, query: str, *, inherited: Inherited) -> str:
             return ""
 
-    assert [method.context for method in declared(Weather()).methods if method.delegates] == ["fork"]
-    assert [method.context for method in declared(Search()).methods] == ["cold", "fork"]
+    assert [option.default for method in declared(Weather()).methods for option in method.choice] == ["fork"]
+    assert [option.default for method in declared(Search()).methods for option in method.choice] == ["cold", "fork"]
 
 
 def test_errors_of_parents_come_after_the_classes_own() -> None:

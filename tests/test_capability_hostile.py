@@ -268,7 +268,7 @@ PATHS = st.sampled_from(["notes.add", "notes.keep", "notes.ask", "notes.look", "
         st.sampled_from(["text", "notes", "question", "inherited", "context"]) | ANYTHING.filter(hashable), ANYTHING
     )
     | ANYTHING,
-    context=st.sampled_from([None, "fork", "cold"]),
+    context=st.dictionaries(st.sampled_from(["context", "turns"]), st.sampled_from(["fork", "cold", "warm", 7])),
     token=st.sampled_from([TOKEN, None]) | ANYTHING,
 )
 @settings(max_examples=200, deadline=None)
@@ -284,7 +284,7 @@ def test_whatever_a_guest_sends_is_made_or_rejected(
     except Crossed as crossed:
         kind = crossed.failure.type
     if kind is not None:
-        assert kind in ("AttributeError", "TypeError", "PermissionError")
+        assert kind in ("AttributeError", "TypeError", "ValueError", "PermissionError")
         assert scene.dispatch.rejected == 1
         assert scene.notes.seen == []
         return

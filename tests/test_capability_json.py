@@ -83,7 +83,7 @@ async def test_the_choice_written_as_json_is_checked_and_obeyed() -> None:
     dispatch = Dispatch([Contacts()], inherited=Inherited.cold())
     asked = await dispatch.invoke_tool("contacts_ask", {"question": "who?", "context": "cold"})
     assert asked == Contact("who? False")
-    with pytest.raises(TypeError, match="`context` is 'fork' or 'cold', not 'warm'"):
+    with pytest.raises(TypeError, match='`context` is "fork" or "cold", not \'warm\''):
         await dispatch.invoke_tool("contacts_ask", {"question": "who?", "context": "warm"})
     with pytest.raises(TypeError, match="there is no `context`"):
         await Dispatch([Outbox()]).invoke_tool("outbox_send", {"to": {"name": "x"}, "subject": "", "context": "cold"})

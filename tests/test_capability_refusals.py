@@ -149,7 +149,7 @@ def test_a_parameter_called_context_is_refused() -> None:
 
     assert refusal(define) == (
         "Weather.today: no parameter can be called `context`, "
-        "which is the choice between fork and cold that delegating methods have."
+        "by which calls say how much of the conversation goes along."
     )
 
 
@@ -157,6 +157,7 @@ def test_a_parameter_called_context_is_refused() -> None:
     ("name", "why"),
     [
         ("context", "is the class's default choice"),
+        ("dialect", "is the class's words for the choice"),
         ("errors", "lists the exceptions that the class raises"),
         ("blocking", "is how code that is not async calls a method"),
     ],
@@ -252,14 +253,19 @@ def test_a_delegates_mark_on_a_method_that_does_not_delegate_is_refused() -> Non
 
 def test_an_unknown_default_choice_is_refused() -> None:
     """By the mark and by the class attribute alike."""
-    warm = cast("Any", "warm")
+
+    def marked() -> None:
+        class Weather(Capability):
+            @delegates(context="warm")
+            async def explain(self, *, inherited: Inherited) -> str:
+                return ""
 
     def define() -> None:
         class Weather(Capability):
-            context = warm
+            context = "warm"
 
-    assert refusal(lambda: delegates(context=warm)) == "@delegates: context is 'fork' or 'cold', not 'warm'."
-    assert refusal(define) == "Weather.context is 'fork' or 'cold', not 'warm'."
+    assert refusal(marked) == 'Weather.explain: @delegates: context is "fork" or "cold", not \'warm\'.'
+    assert refusal(define) == 'Weather.context is "fork" or "cold", not \'warm\'.'
 
 
 def test_errors_that_are_no_exceptions_are_refused() -> None:

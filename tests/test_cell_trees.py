@@ -11,6 +11,7 @@ import trio
 
 from host import Capability, Conversation, HostError, Inherited, open_host
 from host.capability import Delegation, Dispatch, repeatable
+from host.context import COLD
 from host.opening import Host
 from host.session import HostSession, Origin
 from sandbox import SessionBusy, SuspendedError
@@ -123,11 +124,19 @@ async def test_r91_r92_the_cells_tree_goes_along_into_copies_and_to_sleep(image:
 
 
 @pytest.mark.parametrize(
-    "change", [{"cell": 7}, {"cell": {}}, {"calls": 7}, {"calls": [[1, "warm"]]}, {"calls": [[1]]}]
+    "change",
+    [
+        {"cell": 7},
+        {"cell": {}},
+        {"calls": 7},
+        {"calls": [[1, "cold"]]},
+        {"calls": [[1, {"depth": "warm"}]]},
+        {"calls": [[1]]},
+    ],
 )
 def test_r92_crafted_origins(change: dict[str, object]) -> None:
     """They are refused, whatever is wrong with them."""
-    good = Origin(inherited=Inherited.of(OWN), cell=Inherited.of(CELL), choices={1: "cold"})
+    good = Origin(inherited=Inherited.of(OWN), cell=Inherited.of(CELL), choices={1: COLD})
     assert Origin.from_plain(good.to_plain()) == good
     with pytest.raises(SuspendedError, match="its conversation"):
         Origin.from_plain(good.to_plain() | change)
@@ -364,4 +373,4 @@ async def test_r92_a_call_that_was_under_way_is_not_made_again_for_a_choice(imag
                         pass
             else:
                 async with host.resume(data, choices={"desk.look": "cold"}) as session:
-                    assert session.origin.choices == {1: "cold"}
+                    assert session.origin.choices == {1: COLD}

@@ -43,7 +43,7 @@ def waiting() -> Pair:
         Call(
             call=1, path="contacts.find", args=("Sarah", (1, {2})), kwargs={"since": datetime(2026, 1, 1, tzinfo=UTC)}
         ),
-        Call(call=2, path="search.ask", args=(ROWS,), context="cold", token="t"),
+        Call(call=2, path="search.ask", args=(ROWS,), context={"context": "cold"}, token="t"),
         Call(call=3, path="search.read"),
         Rest(wake=2.0),
     )

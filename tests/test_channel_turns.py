@@ -250,8 +250,8 @@ def test_every_event_arrives_as_it_was_sent() -> None:
             limits={"tasks": 5},
         ),
         Run(cell=1, source="x", name="<a>", notice="n"),
-        Call(call=9, path="a.b", args=(1, (2,)), kwargs={"k": [None]}, context="cold", token="t"),
-        Call(call=9, path="a.b", context="fork"),
+        Call(call=9, path="a.b", args=(1, (2,)), kwargs={"k": [None]}, context={"context": "cold"}, token="t"),
+        Call(call=9, path="a.b", context={"context": "fork"}),
         Done(cell=3, value={"a": 1}, notices=("x", "y"), rejected=4),
         Failed(
             cell=3,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from host.context import COLD, COMPACT, FORK, ContextChoice, Inherited, Layer, Sent, read_section, render, start
-from host.context.choice import DIALECTS, Depth, Scope
+from host.context import COMPACT, FORK, ContextChoice, Inherited, Layer, Sent, read_section, render, start
+from host.context.choice import Depth, Scope
 from host.conversation import (
     Conversation,
     Elsewhere,
@@ -73,29 +73,6 @@ def words(inherited: Inherited) -> list[str]:
 
 
 SAID = {number: [f"question {number}", f"looking {number}", f"answer {number}"] for number in range(1, 30)}
-
-
-@pytest.mark.parametrize(
-    ("dialect", "known"),
-    [
-        ("tasks", '"fork" or "cold"'),
-        ("branches", '"inherit", "compact" or "none"'),
-        ("subagents", '"forked" or "isolated"'),
-    ],
-)
-@pytest.mark.parametrize("said", ["Inherit", "", "all", None, []])
-def test_r11_an_unknown_word_is_refused_with_the_list_of_known_ones(dialect: Any, known: str, said: Any) -> None:
-    """In every dialect."""
-    with pytest.raises(ValueError, match=re.escape(f"context is {known}, not {said!r}")):
-        ContextChoice.parse(said, dialect=dialect)
-
-
-def test_r19_all_words_stand_for_one_value() -> None:
-    """Whatever the dialect, the same choice is the same value."""
-    spoken = {word: ContextChoice.parse(word, dialect=dialect) for dialect, known in DIALECTS.items() for word in known}
-    assert spoken["fork"] == spoken["inherit"] == spoken["forked"] == FORK
-    assert spoken["cold"] == spoken["none"] == spoken["isolated"] == COLD
-    assert spoken["compact"] == COMPACT == ContextChoice(depth="all", scope="agents")
 
 
 def test_r12_the_window_has_these_defaults() -> None:

@@ -170,7 +170,7 @@ frame = sys._getframe()
 while type(frame.f_locals.get("self")).__name__ != "Guest":
     frame = frame.f_back
 calls = frame.f_locals["self"].calls
-await calls.start('desk.ask', ('x',), {}, None, 'forged')"""
+await calls.start('desk.ask', ('x',), {}, {}, 'forged')"""
         async with (
             open_host(capabilities=[Desk(model)], image=image) as host,
             host.session(inherited=THREAD) as session,

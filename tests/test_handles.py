@@ -22,7 +22,7 @@ from host.errors import CapabilityDefinitionError
 from host.opening import open_host
 from sandbox.image import Image
 
-from .proxy_session import Made, Session, parameter
+from .proxy_session import CONTEXT, Made, Session, parameter
 
 THREAD = Conversation.of("The word is heron.")
 
@@ -89,7 +89,7 @@ TASKS = Declared(
             doc="Ask how it goes.",
             parameters=(parameter("task", "Task", shape=["record", "Task"]), parameter("question")),
             returns="str",
-            delegates=True,
+            choice=(CONTEXT,),
             of="Task",
         ),
         Method(
@@ -122,7 +122,7 @@ def test_a_method_of_a_handle_is_the_capabilitys_with_the_handle_first(session: 
         path="tasks.ask",
         args=session.made[1].args,
         kwargs={"question": "again"},
-        context="cold",
+        context={"context": "cold"},
         delegates=True,
     )
 

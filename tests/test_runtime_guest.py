@@ -112,10 +112,10 @@ def test_the_token_goes_with_the_calls_that_delegate_and_with_no_others():
         "await contacts.ask('a')\nawait contacts.ask('b', context='cold')\nawait contacts.find('c')\nawait lookup(1)"
     )
     assert [(call.path, call.token, call.context) for call in got.calls] == [
-        ("contacts.ask", "the token", None),
-        ("contacts.ask", "the token", "cold"),
-        ("contacts.find", None, None),
-        ("lookup", None, None),
+        ("contacts.ask", "the token", {}),
+        ("contacts.ask", "the token", {"context": "cold"}),
+        ("contacts.find", None, {}),
+        ("lookup", None, {}),
     ]
 
 

@@ -281,11 +281,11 @@ guest = frame.f_locals["self"]
 token = guest._token
 await desk.start('start')"""
     async with child_of(image, source) as (child, desk):
-        assert await refusal(child, "await guest.calls.start('desk.note', ('x',), {}, None, token)") == (
+        assert await refusal(child, "await guest.calls.start('desk.note', ('x',), {}, {}, token)") == (
             "AttributeError",
             "There is no tool at str ('desk.note').",
         )
-        assert await refusal(child, "await guest.calls.start('shelf.put', ('x',), {}, None, token)") == (
+        assert await refusal(child, "await guest.calls.start('shelf.put', ('x',), {}, {}, token)") == (
             "PermissionError",
             "shelf.put: this call does not come from this run's branch point.",
         )
@@ -416,7 +416,7 @@ finally:
     if guest.calls.closed:
         guest.calls.closed = False
         guest._channel._ledger.phase = Phase.RUNNING
-        guest.calls.start('shelf.put', ('x',), {}, None, guest._token)
+        guest.calls.start('shelf.put', ('x',), {}, {}, guest._token)
 """
         shelf = Shelf()
         with pytest.raises(ExceptionGroup) as group:

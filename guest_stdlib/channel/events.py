@@ -46,6 +46,9 @@ Stream = Literal["stdout", "stderr"]
 FAILURE_KINDS: Final = ("script", "policy", "limit", "cancelled", "crash")
 CANCEL_REASONS: Final = ("cancelled", "cpu", "wall", "memory", "calls")
 
+MOST_SAID: Final = 16
+LONGEST_SAID: Final = 200  # characters of a name or word
+
 
 class NeedData(enum.Enum):
     """The type of `NEED_DATA`: all events received so far have been taken."""
@@ -59,6 +62,18 @@ NEED_DATA: Final = NeedData.NEED_DATA
 def _identifier(number: object, what: str) -> None:
     if type(number) is not int or not 0 < number < 1 << 53:
         raise ValueError(f"{what} is a positive integer, not {number!r}")
+
+
+def _choice(said: object) -> None:
+    """Refuse what can be nobody's choice. What may be said is up to the method, so whoever has that checks it."""
+    if not isinstance(said, Mapping) or len(said) > MOST_SAID:
+        raise ValueError(f"a choice of context is {MOST_SAID} named words and numbers at most")
+    for name, word in said.items():
+        if type(name) is not str or len(name) > LONGEST_SAID:
+            raise ValueError("a choice of context has a name that is none")
+        fits = word.bit_length() <= 53 if type(word) is int else type(word) is str and len(word) <= LONGEST_SAID
+        if not fits:
+            raise ValueError(f"a choice of context has a part that is no word and no number ({type(word).__name__})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +110,7 @@ class Open:
     `capabilities`, `errors` and `records` hold the plain form of `guest_stdlib.declared`. `token` names this run's
     branch point; the proxy adds it to the calls that take the inherited conversation, nobody else sees it. `cold` says
     that the run itself started cold. `seed` makes the guest's random numbers repeatable. `limits` are the guest's own,
-    by name (tasks, depth, items, value_bytes, calls).
+    by name (tasks, depth, items, value_bytes, calls). `workspace` says that there are files.
     """
 
     capabilities: tuple[Mapping[str, object], ...] = ()
@@ -106,6 +121,7 @@ class Open:
     cold: bool = False
     seed: int | None = None
     limits: Mapping[str, int] = field(default_factory=dict)
+    workspace: bool = False
 
     def __post_init__(self) -> None:
         if self.policy not in ("open", "restricted"):
@@ -166,19 +182,21 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """A capability's method is called. `context` is the caller's choice for this call, None where it made none."""
+    """A capability's method is called. `context` is what the caller said for the choice of context, by the names of
+    that method's own arguments for it; nothing where it made none.
+    """
 
     call: int
     path: str
     args: tuple[object, ...] = ()
     kwargs: Mapping[str, object] = field(default_factory=dict)
-    context: Literal["fork", "cold"] | None = None
+    context: Mapping[str, str | int] = field(default_factory=dict)
     token: str | None = None
 
     def __post_init__(self) -> None:
         _identifier(self.call, "a call's number")
-        if self.context not in (None, "fork", "cold"):
-            raise ValueError(f"context is 'fork' or 'cold', not {self.context!r}")
+        if self.context != {}:
+            _choice(self.context)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

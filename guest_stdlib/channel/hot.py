@@ -30,13 +30,13 @@ def quick_tree(event: Event) -> list[object] | None:
 
 
 def _call_tree(call: Call) -> list[object] | None:
-    args, kwargs, token = call.args, call.kwargs, call.token
+    args, kwargs, context, token = call.args, call.kwargs, call.context, call.token
     if type(args) is not tuple or type(call.path) is not str or not (token is None or type(token) is str):
         return None
     for value in args:
         if type(value) not in SCALARS:
             return None
-    if len(args) + 2 * len(kwargs) > _FEW:
+    if len(args) + 2 * (len(kwargs) + len(context)) > _FEW:
         return None
     if kwargs:
         if type(kwargs) is not dict:
@@ -44,9 +44,9 @@ def _call_tree(call: Call) -> list[object] | None:
         for name, value in kwargs.items():
             if type(name) is not str or type(value) not in SCALARS:
                 return None
-    elif call.context is None and token is None:
+    elif not context and token is None:
         return [6, call.call, call.path, [*args]]
-    return [6, call.call, call.path, [*args], kwargs or None, call.context, token]
+    return [6, call.call, call.path, [*args], kwargs or None, {**context} or None, token]
 
 
 def quick_event(items: object) -> Event | None:
@@ -64,7 +64,8 @@ def quick_event(items: object) -> Event | None:
         _, call, path, args, kwargs, context, token = items
         named = kwargs is None or (type(kwargs) is dict and _NAMES.issuperset(map(type, kwargs)))
         if named and type(path) is str and type(args) is list and (token is None or type(token) is str):
-            return Call(call=call, path=path, args=tuple(args), kwargs=kwargs or {}, context=context, token=token)
+            said = {} if context is None else context
+            return Call(call=call, path=path, args=tuple(args), kwargs=kwargs or {}, context=said, token=token)
     if code == 12 and size == 1:
         return _REST
     return None

@@ -3,7 +3,8 @@
 A capability is a class with annotated async methods. From it come what the guest's proxies are made of (`Table`), the
 stub text that a model is shown (`describe`), the JSON schemas of its tools (`schemas`), the checks and the making of
 calls (`Dispatch`), and a proxy for code in process (`context_local`, `inheriting`). A method that takes `inherited:
-Inherited` delegates: that parameter is on no outward face, and the choice `context` is there instead.
+Inherited` delegates: that parameter is on no outward face. The choice of how much of the conversation goes along is
+there instead, in the words of the tool's dialect: `context`, unless it declares another.
 """
 
 from host.capability._capability import Capability, declared, delegates, handle, repeatable
@@ -14,6 +15,7 @@ from host.capability._local import context_local, inheriting
 from host.capability._schemas import schemas
 from host.capability._stubs import describe
 from host.capability._table import Offered, Table
+from host.capability._terms import Terms
 
 __all__ = [
     "POLICIES",
@@ -26,6 +28,7 @@ __all__ = [
     "Offered",
     "Policy",
     "Table",
+    "Terms",
     "choice_text",
     "context_local",
     "declared",

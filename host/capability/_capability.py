@@ -25,8 +25,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final, Self
 
-from guest_stdlib.declared import Context, Declared
+from guest_stdlib.declared import Declared
+from host.capability._terms import Stated, Terms
 from host.capability._tools import HANDLE, REPEATABLE, STARTS, Tool, UnknownName, tool_of
+from host.context import Dialect
+from host.context.dialects import dialect_of
 from host.errors import CapabilityDefinitionError, field_names
 
 __all__ = [
@@ -46,6 +49,7 @@ _TAKEN: Final = {
     "aclose": "closes the capability",
     "blocking": "is how code that is not async calls a method",
     "context": "is the class's default choice",
+    "dialect": "is the class's words for the choice",
     "errors": "lists the exceptions that the class raises",
     "name": "is the capability's name in agent code",
 }
@@ -75,16 +79,29 @@ def repeatable[F: Callable[..., Awaitable[object]]](method: F) -> F:
     return method
 
 
-def delegates[F: Callable[..., Awaitable[object]]](*, context: Context) -> Callable[[F], F]:
-    """Say what a delegating method starts from when a call does not choose: "fork" the conversation, or "cold".
+def delegates[F: Callable[..., Awaitable[object]]](
+    *,
+    dialect: str | Dialect | None = None,
+    max_turns: int | None = None,
+    max_tokens: int | None = None,
+    **defaults: str | int,
+) -> Callable[[F], F]:
+    """Say on which terms a delegating method takes the conversation; it overrides what the class declares:
 
-    It overrides the class's `context` for this method.
+        @delegates(context="cold")
+        async def look(self, query: str, *, inherited: Inherited) -> str: ...
+
+        @delegates(dialect="window", context_turns=3, context_scope="agents", max_tokens=8_000)
+        async def explore(self, instruction: str, *, inherited: Inherited) -> str: ...
+
+    `dialect` is one of `host.context.DIALECTS` ("choice", "modes", "window", "isolation") or a `Dialect` of one's own,
+    `defaults` are what its arguments are when a call leaves them out. `max_turns` bounds how many turns a call may ask
+    for, `max_tokens` all that is passed.
     """
-    if context not in ("fork", "cold"):
-        raise CapabilityDefinitionError(f"@delegates: context is 'fork' or 'cold', not {context!r}.")
+    stated = Stated(dialect=dialect, words=defaults, max_turns=max_turns, max_tokens=max_tokens)
 
     def mark(method: F) -> F:
-        setattr(method, STARTS, context)
+        setattr(method, STARTS, stated)
         return method
 
     return mark
@@ -142,13 +159,14 @@ class Capability:
             async def explain(self, question: str, *, inherited: Inherited) -> str:
                 "Why the weather is as it is."
 
-    A method with a keyword parameter annotated `Inherited` delegates: it is given the conversation so far, or an
-    empty one where the call says `context="cold"`. No outward face shows that parameter.
+    A method with a keyword parameter annotated `Inherited` delegates: it is given the conversation so far, or as much
+    of it as the call says: none where it says `context="cold"`. No outward face shows that parameter.
 
     Class attributes: `name` is what the object is called in agent code (else the class's name in snake_case; an
     instance may be given another one, `Weather(name="forecast")`), `errors` are the exceptions that its methods raise
-    on purpose, `context` is what its delegating methods start from when a call does not say ("fork", unless set to
-    "cold").
+    on purpose. `dialect` is in which words calls say how much of the conversation goes along ("choice": fork or cold;
+    see `host.context.dialects`), and an attribute with the name of one of its arguments, such as `context = "cold"`, is
+    what its delegating methods start from when a call does not say. `@delegates` says both for one method.
 
     Raises CapabilityDefinitionError, with the method and what to write, when the subclass cannot be offered to an
     agent.
@@ -156,7 +174,8 @@ class Capability:
 
     name: str = ""
     errors: ClassVar[tuple[type[Exception], ...]] = ()
-    context: ClassVar[Context] = "fork"
+    dialect: ClassVar[str | Dialect] = "choice"
+    context: ClassVar[str]
 
     _declaration: ClassVar[Declaration | None] = None
     _name_derived: ClassVar[bool] = False
@@ -222,19 +241,33 @@ def _name_class(cls: type[Capability]) -> None:
 def _read(cls: type[Capability]) -> Declaration:
     family = [parent for parent in cls.__mro__ if issubclass(parent, Capability) and parent is not Capability]
     tools: dict[str, Tool] = {}
+    stated = _stated(cls)
     for parent in reversed(family):
         for name in vars(parent):
             if not name.startswith("_") and name not in tools:
-                tool = _tool(cls, name, family)
+                tool = _tool(cls, name, family, stated)
                 if tool is not None:
                     tools[name] = tool
-    if cls.context not in ("fork", "cold"):
-        raise CapabilityDefinitionError(f"{cls.__name__}.context is 'fork' or 'cold', not {cls.context!r}.")
     doc = next((parent.__doc__ for parent in family if parent.__dict__.get("__doc__")), None)
     return Declaration(doc=inspect.cleandoc(doc).strip() if doc else "", tools=tools, errors=_errors(cls, family))
 
 
-def _tool(cls: type[Capability], name: str, family: list[type[Capability]]) -> Tool | None:
+def _stated(cls: type[Capability]) -> Stated:
+    """What the class declares for all its delegating methods."""
+    words: dict[str, object] = {}
+    own: object = cls.dialect
+    dialect = Capability.dialect if callable(own) else own  # a method of that name is refused as a tool
+    with contextlib.suppress(ValueError):  # of a dialect that there is not, which is refused below
+        for name in dialect_of(dialect).defaults:
+            value = None if hasattr(Capability, name) else getattr(cls, name, None)
+            if value is not None and not callable(value):
+                words[name] = value
+    stated = Stated(dialect=dialect, words=words)
+    Terms.of(cls.__name__, None, stated)
+    return stated
+
+
+def _tool(cls: type[Capability], name: str, family: list[type[Capability]], stated: Stated) -> Tool | None:
     """The tool behind a public name, None where the name is for the program."""
     where = f"{cls.__name__}.{name}"
     owner = next(parent for parent in cls.__mro__ if name in vars(parent))
@@ -255,7 +288,7 @@ def _tool(cls: type[Capability], name: str, family: list[type[Capability]]) -> T
     texts = (vars(parent)[name].__doc__ for parent in family if name in vars(parent))
     doc = function.__doc__ or next((text for text in texts if text), None)
     names = owner.__dict__.get("_names", {})
-    return tool_of(function, where=where, name=name, doc=doc, context=cls.context, names=names)
+    return tool_of(function, where=where, name=name, doc=doc, stated=stated, names=names)
 
 
 def _errors(cls: type[Capability], family: list[type[Capability]]) -> tuple[type[Exception], ...]:

@@ -2,7 +2,7 @@
 
 The order, strongest first: a run that was itself started cold has nothing to pass on (R58); the policy of the loop,
 `always` or `never` (R7); what the call says; the tool's own default (R6). Under a policy that decides, the choice is
-not offered (R8).
+not offered (R8). `always` passes on all that the tool ever takes, so a bound on its tokens holds there too.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from guest_stdlib.declared import Context
-from host.context import Inherited, Passed
+from host.capability._terms import PLAIN, Chosen, Terms
+from host.context import COLD, DIALECTS, ContextChoice, Inherited, Passed
 
 __all__ = ["POLICIES", "Chooser", "Delegation", "Heritage", "Policy", "choice_text"]
 
@@ -28,21 +29,28 @@ class Delegation:
     """One delegated call, as it is recorded before it is made: which method, what it started from, who decided, what
     was passed.
 
-    `requested` is what the call said, None where it said nothing. `chooser`: "run" (it was started cold), "policy"
-    (of the loop), "call", or "default" (of the tool). `inherited` is the very value that the method received. `id` is
-    new for each. `call` is the number of the call in its session, None for a call that came from no sandbox. `rerun`
-    says that a waiting call was made with the choice of whoever repeats the run: `requested` is that choice then,
-    and `chooser` is "call".
+    `context` is "cold" where nothing is passed on, else "fork"; `choice` says how much. `requested` is what the call
+    said, in the words of the tool's dialect ("inherit", "recent 3 turns, agents"), None where it said nothing, and
+    `offered` are the words that it could say. `chooser`: "run" (it was started cold), "policy" (of the loop), "call",
+    or "default" (of the tool). `inherited` is the very value that the method received. `id` is new for each. `call` is
+    the number of the call in its session, None for a call that came from no sandbox. `rerun` says that a waiting call
+    was made with the choice of whoever repeats the run: `requested` is that choice then, and `chooser` is "call".
     """
 
     path: str
     context: Context
     chooser: Chooser
-    requested: Context | None
+    requested: str | None
     inherited: Inherited
+    offered: tuple[str, ...] = ()
     id: str = field(default_factory=lambda: secrets.token_hex(8))
     call: int | None = None
     rerun: bool = False
+
+    @property
+    def choice(self) -> ContextChoice:
+        """How much was passed on."""
+        return self.inherited.choice
 
     @property
     def passed(self) -> Passed:
@@ -68,30 +76,37 @@ class Heritage:
         if self.policy not in POLICIES:
             raise ValueError(f"policy is one of {', '.join(POLICIES)}, not {self.policy!r}")
 
-    def pass_on(self, path: str, requested: Context | None, *, default: Context) -> Inherited:
-        """What a call of `path` receives, recorded. LookupError where it would fork and there is no conversation at
-        all.
+    def pass_on(self, path: str, requested: ContextChoice | Context | None, *, default: Context) -> Inherited:
+        """What a call of `path` receives, recorded, for what is no capability's tool. LookupError where it would fork
+        and there is no conversation at all.
         """
-        return self.delegate(path, requested, default=default).inherited
+        chosen = None if requested is None else Chosen.of(requested)
+        return self.delegate(path, chosen, terms=PLAIN[default]).inherited
 
     def delegate(
-        self, path: str, requested: Context | None, *, default: Context, call: int | None = None, rerun: bool = False
+        self, path: str, chosen: Chosen | None, *, terms: Terms, call: int | None = None, rerun: bool = False
     ) -> Delegation:
-        """The same, with the whole record. The choice of a `rerun` counts whatever the policy."""
+        """The same, on the terms of a tool and with the whole record. The choice of a `rerun` counts whatever the
+        policy.
+        """
         snapshot = Inherited.cold() if self.cold else self.source() if callable(self.source) else self.source
         run_is_cold = snapshot is not None and snapshot.is_cold
         policy: Policy = "model" if rerun else self.policy
-        context, chooser = _decide(requested, default=default, policy=policy, cold=run_is_cold)
-        if context == "cold":
-            snapshot = Inherited.cold()
+        choice, chooser = _decide(chosen, terms=terms, policy=policy, cold=run_is_cold)
+        if choice.is_cold:
+            inherited = Inherited.cold()
         elif snapshot is None:
-            raise LookupError(f'{path}: there is no conversation here that it could receive. Say context="cold".')
+            advice = f" Say {terms.saying_nothing}." if terms.saying_nothing else ""
+            raise LookupError(f"{path}: there is no conversation here that it could receive.{advice}")
+        else:
+            inherited = snapshot if snapshot.choice == choice else snapshot.choose(choice)
         delegation = Delegation(
             path=path,
-            context=context,
+            context="cold" if choice.is_cold else "fork",
             chooser=chooser,
-            requested=requested,
-            inherited=snapshot,
+            requested=None if chosen is None else chosen.said,
+            inherited=inherited,
+            offered=terms.offered if self.policy == "model" else (),
             call=call,
             rerun=rerun,
         )
@@ -100,23 +115,18 @@ class Heritage:
         return delegation
 
 
-def _decide(requested: Context | None, *, default: Context, policy: Policy, cold: bool) -> tuple[Context, Chooser]:
+def _decide(chosen: Chosen | None, *, terms: Terms, policy: Policy, cold: bool) -> tuple[ContextChoice, Chooser]:
     if cold:
-        return "cold", "run"
+        return COLD, "run"
     if policy == "always":
-        return "fork", "policy"
+        return terms.whole, "policy"
     if policy == "never":
-        return "cold", "policy"
-    if requested is not None:
-        return requested, "call"
-    return default, "default"
+        return COLD, "policy"
+    if chosen is not None:
+        return chosen.choice, "call"
+    return terms.default, "default"
 
 
 def choice_text(default: Context | None = None) -> str:
-    """The description of the choice that a model reads, with the default if one is given."""
-    text = (
-        'What the work of the call starts from. "fork": this conversation up to now, for a request that leans on it,'
-        ' on names, files, wishes or decisions that the request itself does not say. "cold": the request alone, for one'
-        " that says everything, such as a simple lookup or a web search."
-    )
-    return text if default is None else f'{text} Left out: "{default}".'
+    """The description of the choice between fork and cold that a model reads, with the default if one is given."""
+    return DIALECTS["choice"].arguments[0].text(default)

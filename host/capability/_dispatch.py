@@ -25,15 +25,16 @@ from typing import Any, Final, cast
 
 from guest_stdlib import shapes
 from guest_stdlib.channel.events import Call, Failure
-from guest_stdlib.declared import Context, Shape
+from guest_stdlib.declared import Shape
 from guest_stdlib.shapes import ShapeError
 from host.capability._capability import Capability
 from host.capability._choosing import Delegation, Heritage, Policy
 from host.capability._crossing import Crossed, failure_of
 from host.capability._schemas import ToolArguments
 from host.capability._table import Offered, Table
+from host.capability._terms import Chosen
 from host.capability._tools import CHOICE
-from host.context import Inherited
+from host.context import ContextChoice, Inherited
 from host.errors import CapabilityError
 
 __all__ = ["Around", "Before", "Dispatch"]
@@ -63,8 +64,7 @@ class Dispatch:
     `policy` and `cold` decide over the head of the call. `record` is told of each delegation before it is made; a
     list's `append` will do. `around` gives what is entered around each method, on the task that runs it: it is told of
     the delegation, None where the method does not delegate, and of the path. `before` is awaited before a delegating
-    method is called. `choices` are made in place of what the
-    calls of these numbers say, by who repeats a run.
+    method is called. `choices` are made in place of what the calls of these numbers say, by who repeats a run.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Dispatch:
         record: Callable[[Delegation], None] | None = None,
         around: Around | None = None,
         before: Before | None = None,
-        choices: Mapping[int, Context] = MappingProxyType({}),
+        choices: Mapping[int, ContextChoice] = MappingProxyType({}),
     ) -> None:
         self.table = capabilities if isinstance(capabilities, Table) else Table(capabilities)
         self.rejected = 0
@@ -87,7 +87,7 @@ class Dispatch:
         self._around = around
         self._before = before
         self._choices = choices
-        self._json = ToolArguments()
+        self._json = ToolArguments(policy)
 
     @inspect.markcoroutinefunction
     def answer(self, call: Call) -> Coroutine[Any, Any, object]:
@@ -101,8 +101,9 @@ class Dispatch:
     def invoke(self, call: Call) -> Coroutine[Any, Any, object]:
         """Make a guest's call. What it raises is not fit to cross: it is what the method raised, or a rejection.
 
-        Rejections: AttributeError (no such tool), TypeError (arguments, or a choice that the tool has not),
-        PermissionError (the token). LookupError says that a fork was asked for in a run that has no conversation.
+        Rejections: AttributeError (no such tool), TypeError (arguments, or a choice that the tool has not), ValueError
+        (a word for the choice that it has not), PermissionError (the token). LookupError says that a fork was asked for
+        in a run that has no conversation.
         """
         return self._made(lambda: self._prepare(call))()
 
@@ -153,8 +154,9 @@ class Dispatch:
                 raise _Rejected(
                     PermissionError(f"{offered.path}: this call does not come from this run's branch point.")
                 )
-        elif call.context is not None:
-            raise _Rejected(TypeError(f"{offered.path} takes no `{CHOICE}`: it does not receive the conversation."))
+        elif call.context:
+            said = "`, `".join(call.context)
+            raise _Rejected(TypeError(f"{offered.path} takes no `{said}`: it does not receive the conversation."))
         elif call.token is not None:
             raise _Rejected(
                 PermissionError(f"{offered.path} does not receive the conversation, so nothing names a branch point.")
@@ -162,9 +164,9 @@ class Dispatch:
         args, kwargs = cast("object", call.args), cast("object", call.kwargs)
         if not isinstance(args, tuple | list) or not isinstance(kwargs, Mapping):
             raise _Rejected(TypeError(f"{offered.path}: the arguments are no arguments."))
-        chosen = self._choices.get(call.call) if offered.tool.hidden is not None else None
-        context = chosen or call.context
-        return self._ready(offered, tuple(args), dict(kwargs), context, call=call.call, rerun=chosen is not None)
+        again = self._choices.get(call.call) if offered.tool.hidden is not None else None
+        chosen = self._chosen(offered, call.context) if again is None else Chosen.of(again)
+        return self._ready(offered, tuple(args), dict(kwargs), chosen, call=call.call, rerun=again is not None)
 
     def _prepare_tool(self, name: str, arguments: Mapping[str, object]) -> Callable[[], Coroutine[Any, Any, object]]:
         offered = self.table.by_tool_name.get(name)
@@ -172,17 +174,27 @@ class Dispatch:
             known = ", ".join(self.table.by_tool_name) or "none"
             raise _Rejected(AttributeError(f"There is no tool {name!r}. Known tools: {known}."))
         try:
-            args, kwargs, context = self._json.read(offered, arguments)
+            args, kwargs, said = self._json.read(offered, arguments)
         except TypeError as error:
             raise _Rejected(error) from error
-        return self._ready(offered, args, kwargs, context)
+        return self._ready(offered, args, kwargs, self._chosen(offered, said))
+
+    def _chosen(self, offered: Offered, said: Mapping[str, object]) -> Chosen | None:
+        """What the words of a call mean to this tool."""
+        terms = offered.tool.terms
+        if terms is None or not said:
+            return None
+        try:
+            return terms.read(said)
+        except (TypeError, ValueError) as error:
+            raise _Rejected(type(error)(f"{offered.path}: {error}")) from None
 
     def _ready(
         self,
         offered: Offered,
         args: tuple[object, ...],
         kwargs: dict[str, object],
-        context: Context | None,
+        chosen: Chosen | None,
         *,
         call: int | None = None,
         rerun: bool = False,
@@ -190,10 +202,8 @@ class Dispatch:
         tool = offered.tool
         args, kwargs = self._arguments(offered, args, kwargs)
         delegation = None
-        if tool.hidden is not None:
-            delegation = self._heritage.delegate(
-                offered.path, context, default=tool.method.context, call=call, rerun=rerun
-            )
+        if tool.hidden is not None and tool.terms is not None:
+            delegation = self._heritage.delegate(offered.path, chosen, terms=tool.terms, call=call, rerun=rerun)
             kwargs[tool.hidden] = delegation.inherited
         return lambda: self._call(offered, args, kwargs, delegation)
 
@@ -202,10 +212,11 @@ class Dispatch:
     ) -> tuple[tuple[object, ...], dict[str, object]]:
         """The arguments bound, checked and rebuilt."""
         tool = offered.tool
+        apart = (tool.hidden, CHOICE, *(option.name for option in tool.method.choice))
         for name in kwargs:
             if not isinstance(name, str):
                 raise _Rejected(TypeError(f"{offered.path}: keywords must be strings"))
-            if name in (tool.hidden, CHOICE):  # a method with ** would take them for its own
+            if name in apart:  # a method with ** would take them for its own
                 raise _Rejected(TypeError(f"{offered.path}: got an unexpected keyword argument {name!r}"))
         try:
             bound = tool.signature.bind(*args, **kwargs)

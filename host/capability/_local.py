@@ -25,10 +25,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, cast
 
-from guest_stdlib.declared import Context
 from host.capability._capability import Capability, declaration_of
 from host.capability._choosing import Delegation, Heritage, Policy
-from host.capability._tools import CHOICE, Tool
+from host.capability._tools import Tool
 from host.context import Inherited
 from host.conversation import Conversation
 
@@ -136,20 +135,13 @@ def _local_class(cls: type[Capability]) -> type:
     return types.new_class(cls.__name__, (_Local, cls), exec_body=lambda namespace: namespace.update(members))
 
 
-def _choice(said: object) -> Context:
-    if said == "fork":
-        return "fork"
-    if said == "cold":
-        return "cold"
-    raise ValueError(f'{CHOICE} is "fork" or "cold", not {said!r}')
-
-
 def _method(cls: type[Capability], name: str, tool: Tool) -> Callable[..., Coroutine[Any, Any, object]]:
     """The outward method: without the hidden parameter, with the choice, and with nothing that leads to the inward
     one.
     """
-    hidden = tool.hidden
+    hidden, terms = tool.hidden, tool.terms
     assert hidden is not None
+    assert terms is not None
     inward = getattr(cls, name)
 
     @inspect.markcoroutinefunction
@@ -157,9 +149,7 @@ def _method(cls: type[Capability], name: str, tool: Tool) -> Callable[..., Corou
         target = _target(self)
         if hidden in kwargs:
             raise TypeError(f"{inward.__qualname__}() got an unexpected keyword argument {hidden!r}")
-        requested: Context | None = None
-        if CHOICE in kwargs:
-            requested = _choice(kwargs.pop(CHOICE))
+        chosen = terms.read({name: kwargs.pop(name) for name in terms.names if name in kwargs})
         method = getattr(target, name)
         try:
             tool.signature.bind(*args, **kwargs)
@@ -169,8 +159,8 @@ def _method(cls: type[Capability], name: str, tool: Tool) -> Callable[..., Corou
             ).close()  # raises the same, in the interpreter's own words
             raise
         path = f"{cast('Capability', target).name}.{name}"
-        passed = _HERITAGE.get(_NONE).pass_on(path, requested, default=tool.method.context)
-        return cast("Coroutine[Any, Any, object]", method(*args, **kwargs, **{hidden: passed}))
+        delegation = _HERITAGE.get(_NONE).delegate(path, chosen, terms=terms)
+        return cast("Coroutine[Any, Any, object]", method(*args, **kwargs, **{hidden: delegation.inherited}))
 
     for attribute in ("__module__", "__name__", "__qualname__", "__type_params__"):
         setattr(outward, attribute, getattr(inward, attribute))

@@ -11,11 +11,11 @@ import inspect
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from guest_stdlib.declared import Context
+from guest_stdlib.declared import Option
 from host.capability._capability import Capability
-from host.capability._choosing import Policy, choice_text
+from host.capability._choosing import Policy
 from host.capability._table import Offered, Table
-from host.capability._tools import CHOICE
+from host.capability._terms import Terms
 from host.errors import CapabilityDefinitionError
 
 if TYPE_CHECKING:
@@ -29,8 +29,9 @@ _KINDS: Final = inspect.Parameter
 def schemas(capabilities: Iterable[Capability], *, policy: Policy = "model") -> list[dict[str, Any]]:
     """One definition per tool, in order: {"name": "contacts_ask", "description": ..., "input_schema": JSON schema}.
 
-    A tool that delegates has the property `context`, with its default and when to choose what; under a policy that
-    decides it has not. Raises CapabilityDefinitionError for a type that JSON cannot express.
+    A tool that delegates has the arguments of its dialect too (`context`, say), each with its default and when to
+    choose what; under a policy that decides it has not. Raises CapabilityDefinitionError for a type that JSON cannot
+    express.
     """
     return [_definition(offered, policy) for offered in Table(capabilities)]
 
@@ -61,13 +62,8 @@ def _definition(offered: Offered, policy: Policy) -> dict[str, Any]:
                 required.append(parameter.name)
             else:
                 described |= _default(adapters[parameter.name], parameter.default)
-    if tool.hidden is not None and policy == "model":
-        properties[CHOICE] = {
-            "type": "string",
-            "enum": ["fork", "cold"],
-            "default": tool.method.context,
-            "description": choice_text(tool.method.context),
-        }
+    if tool.terms is not None and policy == "model":
+        properties |= {option.name: _option(option, tool.terms) for option in tool.terms.options}
     schema: dict[str, Any] = {"type": "object", "properties": properties}
     if required:
         schema["required"] = required
@@ -77,24 +73,34 @@ def _definition(offered: Offered, policy: Policy) -> dict[str, Any]:
     return {"name": offered.tool_name, "description": tool.method.doc, "input_schema": schema}
 
 
-class ToolArguments:
-    """Reads the arguments of tools that were called by JSON. It keeps what it made of each tool's types."""
+def _option(option: Option, terms: Terms) -> dict[str, Any]:
+    kind: dict[str, Any] = (
+        {"type": "string", "enum": [*option.words]}
+        if option.words
+        else {"type": "integer", "minimum": option.least, "maximum": option.most}
+    )
+    return {**kind, "default": option.default, "description": terms.text(option.name)}
 
-    def __init__(self) -> None:
+
+class ToolArguments:
+    """Reads the arguments of tools that were called by JSON, under a policy. It keeps what it made of each tool's
+    types.
+    """
+
+    def __init__(self, policy: Policy = "model") -> None:
+        self._offers_choice = policy == "model"
         self._adapters: dict[str, dict[str, TypeAdapter[Any]]] = {}
 
     def read(
         self, offered: Offered, arguments: Mapping[str, object]
-    ) -> tuple[tuple[object, ...], dict[str, object], Context | None]:
-        """Positional arguments, keyword arguments and the choice of context. TypeError says all that is wrong in one
-        sentence each.
+    ) -> tuple[tuple[object, ...], dict[str, object], dict[str, object]]:
+        """Positional arguments, keyword arguments and what was said for the choice of context. TypeError says all that
+        is wrong in one sentence each.
         """
         adapters = self._adapters.setdefault(offered.path, _adapters(offered))
         given = dict(arguments)
         wrong: list[str] = []
-        choice = given.pop(CHOICE, None) if offered.tool.hidden is not None else None
-        if choice not in (None, "fork", "cold"):
-            wrong.append(f"`{CHOICE}` is 'fork' or 'cold', not {choice!r}")
+        said = self._said(offered, given, wrong)
         args: list[object] = []
         kwargs: dict[str, object] = {}
         for parameter in offered.tool.signature.parameters.values():
@@ -117,8 +123,27 @@ class ToolArguments:
                 kwargs[name] = _read(adapter, given.pop(name), name, wrong)
         wrong += [f"there is no `{name}`" for name in given]
         if wrong:
-            raise TypeError(f"{offered.tool_name}: {'; '.join(wrong)}. It takes {_takes(offered)}.")
-        return _positional_first(offered, args, kwargs), kwargs, choice  # type: ignore[return-value]
+            raise TypeError(f"{offered.tool_name}: {'; '.join(wrong)}. It takes {self._takes(offered)}.")
+        return _positional_first(offered, args, kwargs), kwargs, said
+
+    def _said(self, offered: Offered, given: dict[str, object], wrong: list[str]) -> dict[str, object]:
+        """Take out what was said for the choice. Models write null for what they leave out."""
+        found: dict[str, object] = {}
+        for option in offered.tool.method.choice:
+            word = given.pop(option.name, None)
+            if word is None:
+                continue
+            taken = option.taken(word)
+            if taken is not None:
+                found[option.name] = taken
+            elif self._offers_choice:  # else the policy decides, whatever is said
+                wrong.append(f"`{option.name}` {option.refusal(word)}")
+        return found
+
+    def _takes(self, offered: Offered) -> str:
+        tool = offered.tool
+        names = (tool.outward_signature if self._offers_choice else tool.signature).parameters
+        return ", ".join(f"`{name}`" for name in names) or "no arguments"
 
 
 def _positional_first(offered: Offered, args: list[object], kwargs: dict[str, object]) -> tuple[object, ...]:
@@ -143,11 +168,6 @@ def _read(adapter: TypeAdapter[Any], value: object, name: str, wrong: list[str])
             place = "".join(f".{part}" if isinstance(part, str) else f"[{part}]" for part in fault["loc"])
             wrong.append(f"`{name}{place}`: {fault['msg'][0].lower()}{fault['msg'][1:]}")
         return None
-
-
-def _takes(offered: Offered) -> str:
-    names = [f"`{name}`" for name in offered.tool.outward_signature.parameters]
-    return ", ".join(names) or "no arguments"
 
 
 def _adapters(offered: Offered) -> dict[str, TypeAdapter[Any]]:

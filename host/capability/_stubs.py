@@ -6,7 +6,8 @@ Rules:
 - It is compact and stable: the same declaration gives the same text, byte for byte, so that a provider's prefix cache
   holds.
 - It is derived from the declaration alone. What the declaration keeps apart (the inherited conversation) cannot occur.
-- The choice of context is explained once, above everything, and stands in the signature of each method that has it.
+- The choice of context is explained above everything, once for each dialect of it that occurs, and its arguments stand
+  in the signature of each method that has it.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ import typing
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from guest_stdlib.declared import Option
 from host.capability._capability import Capability, declaration_of
-from host.capability._choosing import Policy, choice_text
+from host.capability._choosing import Policy
 from host.capability._docs import summary
 from host.capability._readable import default_text, type_text
 from host.capability._table import Table
-from host.capability._tools import CHOICE, Tool, result_of
+from host.capability._tools import Tool, result_of
+from host.context import Dialect
 from host.errors import CapabilityError, field_names
 
 __all__ = ["describe"]
@@ -63,15 +66,16 @@ def describe(capabilities: Iterable[Capability], *, policy: Policy = "model") ->
             blocks.append(_class(cls, names[cls], offers_choice=offers_choice))
         blocks.append(f"{capability.name}: {names[cls]}")
     body = "\n\n".join(blocks)
-    return "\n".join([*_heading(offers_choice=f"{CHOICE}: Literal" in body), *_imports(body), "", body, ""])
+    spoken = [offered.tool.terms.dialect for offered in table if offered.tool.terms is not None]
+    return "\n".join([*_heading(dict.fromkeys(spoken if offers_choice else ())), *_imports(body), "", body, ""])
 
 
-def _heading(*, offers_choice: bool) -> Iterator[str]:
+def _heading(spoken: Iterable[Dialect]) -> Iterator[str]:
     yield "# All this is in scope: import nothing, construct no capability. Await every method call."
-    if offers_choice:
-        text = choice_text()
-        for line in textwrap.wrap(f"{CHOICE}= is {text[0].lower()}{text[1:]}", _WIDTH - 2):
-            yield f"# {line}"
+    for dialect in spoken:
+        for argument in dialect.arguments:
+            for line in textwrap.wrap(f"{argument.name}= is {argument.says}", _WIDTH - 2):
+                yield f"# {line}"
 
 
 def _imports(body: str) -> Iterator[str]:
@@ -136,14 +140,21 @@ def _method(tool: Tool, *, offers_choice: bool) -> list[str]:
             keywords = text
         else:
             parameters.append(text)
-    if method.delegates and offers_choice:
+    if method.choice and offers_choice:
         parameters += [] if starred else ["*"]
-        parameters.append(f'{CHOICE}: Literal["fork", "cold"] = "{method.context}"')
+        parameters += map(_option, method.choice)
     if keywords is not None:
         parameters.append(keywords)
     doc = list(_docstring(method.doc, depth=2))
     head = f"    async def {method.name}({', '.join(parameters)}) -> {method.returns}:"
     return [head, *doc] if doc else [f"{head} ..."]
+
+
+def _option(option: Option) -> str:
+    if not option.words:
+        return f"{option.name}: int = {option.default}"
+    words = ", ".join(f'"{word}"' for word in option.words)
+    return f'{option.name}: Literal[{words}] = "{option.default}"'
 
 
 def _error(error: type[Exception]) -> str:

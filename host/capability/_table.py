@@ -14,12 +14,13 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Final
 
 from guest_stdlib.annotations import records_in
 from guest_stdlib.declared import Declared, DeclaredError, DeclaredRecord
 from host.capability._capability import Capability, check_name, declaration_of, declared
+from host.capability._choosing import Policy
 from host.capability._docs import summary
 from host.capability._local import real
 from host.capability._settling import Settling
@@ -83,6 +84,17 @@ class Table:
     def declared(self) -> tuple[Declared, ...]:
         """The capabilities in the form that crosses."""
         return tuple(declared(capability) for capability in self.capabilities)
+
+    def declared_under(self, policy: Policy) -> tuple[Declared, ...]:
+        """The same for a run under this policy: where it decides, no choice is offered (R8)."""
+        return self.declared if policy == "model" else self._without_choice
+
+    @functools.cached_property
+    def _without_choice(self) -> tuple[Declared, ...]:
+        return tuple(
+            replace(each, methods=tuple(replace(method, offered=False) for method in each.methods))
+            for each in self.declared
+        )
 
     @functools.cached_property
     def declared_errors(self) -> tuple[DeclaredError, ...]:

@@ -17,14 +17,15 @@ import keyword
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Annotated, Any, Final, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, cast, get_args, get_origin, get_type_hints
 
 from guest_stdlib import shapes
 from guest_stdlib.annotations import of, records_in
-from guest_stdlib.declared import Context, Method, Parameter, Shape
+from guest_stdlib.declared import Method, Option, Parameter, Shape
 from host.capability._docs import outward_doc, speaks_of
 from host.capability._readable import default_text, type_text
 from host.capability._settling import field_shapes
+from host.capability._terms import Stated, Terms
 from host.context import Inherited
 from host.conversation import Conversation
 from host.errors import CapabilityDefinitionError
@@ -38,7 +39,7 @@ REPEATABLE: Final = "_branchpoint_repeatable"
 # And on a dataclass that is a handle: the name of the method that awaiting it calls.
 HANDLE: Final = "_branchpoint_result"
 
-# The parameter that every delegating method has in place of the hidden one.
+# What most delegating methods have in place of the hidden parameter. No parameter is called so, whatever the dialect.
 CHOICE: Final = "context"
 
 _KINDS: Final[Mapping[Any, Literal["positional_or_keyword", "keyword_only", "var_positional", "var_keyword"]]] = {
@@ -63,13 +64,14 @@ class Tool:
     """One method of a capability class.
 
     `method` is its outward declaration. `hidden` is the name of the parameter that takes the inherited conversation,
-    if it delegates. `signature` has neither `self` nor the hidden parameter: what a call's arguments bind to. `types`
-    are the annotations by parameter name as they were written, `Annotated` included; `returns` is the return
-    annotation.
+    and `terms` are those on which it does, if it delegates. `signature` has neither `self` nor the hidden parameter:
+    what a call's arguments bind to. `types` are the annotations by parameter name as they were written, `Annotated`
+    included; `returns` is the return annotation.
     """
 
     method: Method
     hidden: str | None
+    terms: Terms | None
     signature: inspect.Signature
     types: Mapping[str, object]
     returns: object
@@ -80,19 +82,17 @@ class Tool:
         """The signature that callers see: without the hidden parameter, with the choice of context where there is
         one.
         """
-        if self.hidden is None:
+        if self.terms is None:
             return self.signature
-        choice = inspect.Parameter(
-            CHOICE, inspect.Parameter.KEYWORD_ONLY, default=self.method.context, annotation=Literal["fork", "cold"]
-        )
-        return self.signature.replace(parameters=_before_var_keyword(list(self.signature.parameters.values()), choice))
+        parameters = list(self.signature.parameters.values())
+        place = len(parameters) - (bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD)
+        parameters[place:place] = map(_as_parameter, self.terms.options)
+        return self.signature.replace(parameters=parameters)
 
 
-def _before_var_keyword(parameters: list[inspect.Parameter], added: inspect.Parameter) -> list[inspect.Parameter]:
-    place = len(parameters)
-    if parameters and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD:
-        place -= 1
-    return [*parameters[:place], added, *parameters[place:]]
+def _as_parameter(option: Option) -> inspect.Parameter:
+    annotation = cast("Any", Literal)[option.words] if option.words else int
+    return inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=annotation)
 
 
 def tool_of(
@@ -101,13 +101,14 @@ def tool_of(
     where: str,
     name: str,
     doc: str | None,
-    context: Context,
+    stated: Stated,
     names: Mapping[str, object],
 ) -> Tool:
     """Read one method.
 
-    `where` names it in errors, `context` is its class's default, `names` resolve annotations in string form. Raises
-    CapabilityDefinitionError for what cannot be offered, UnknownName for an annotation that cannot be resolved yet.
+    `where` names it in errors, `stated` is what its class declares for all, `names` resolve annotations in string
+    form. Raises CapabilityDefinitionError for what cannot be offered, UnknownName for an annotation that cannot be
+    resolved yet.
     """
     _check_form(function, where, name)
     hints = _hints(function, where, names)
@@ -131,18 +132,21 @@ def tool_of(
             f"{where} is marked @delegates, but takes no conversation: "
             "add `*, inherited: Inherited`, or remove the mark."
         )
+    terms = None if hidden is None else Terms.of(where, starts, stated)
+    if terms is not None:
+        _check_apart(parameters[1:], terms, where)
     return Tool(
         method=Method(
             name=name,
             doc=text,
             parameters=outward,
             returns=type_text(hints["return"]),
-            delegates=hidden is not None,
-            context=starts or context,
+            choice=() if terms is None else terms.options,
             repeatable=getattr(function, REPEATABLE, False),
             of=_owner(shown, hints),
         ),
         hidden=hidden,
+        terms=terms,
         signature=inspect.Signature(
             [parameter.replace(annotation=hints[parameter.name]) for parameter in shown],
             return_annotation=hints["return"],
@@ -186,10 +190,7 @@ def _hidden_parameter(parameters: list[inspect.Parameter], hints: Mapping[str, o
     for parameter in parameters:
         hint = hints.get(parameter.name)
         if parameter.name == CHOICE:
-            raise CapabilityDefinitionError(
-                f"{where}: no parameter can be called `{CHOICE}`, "
-                "which is the choice between fork and cold that delegating methods have."
-            )
+            raise _taken(parameter.name, where)
         if not _mentions_inherited(hint):
             continue
         if _bare(hint) is not Inherited:
@@ -207,6 +208,18 @@ def _hidden_parameter(parameters: list[inspect.Parameter], hints: Mapping[str, o
     if _mentions_inherited(hints.get("return")):
         raise CapabilityDefinitionError(f"{where} returns `Inherited`: the conversation never goes to agent code.")
     return found
+
+
+def _check_apart(parameters: list[inspect.Parameter], terms: Terms, where: str) -> None:
+    for parameter in parameters:
+        if parameter.name in terms.names:
+            raise _taken(parameter.name, where)
+
+
+def _taken(name: str, where: str) -> CapabilityDefinitionError:
+    return CapabilityDefinitionError(
+        f"{where}: no parameter can be called `{name}`, by which calls say how much of the conversation goes along."
+    )
 
 
 def _owner(shown: Sequence[inspect.Parameter], hints: Mapping[str, object]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Final
 
 import click
 from rich.console import Console
@@ -17,6 +17,7 @@ from host.cli.chatting.setting import Setting
 from host.cli.inputs import BadInput, clear_errors
 from host.cli.recordings import find_run, states_of
 from host.cli.running import run_to_end
+from host.context import COLD, COMPACT, FORK, ContextChoice
 from host.errors import HostError
 from host.events import Delegated, Event, LoopBegan, RunBegan
 from host.loop.recorded import point_of
@@ -25,18 +26,20 @@ from host.record import Record
 
 __all__ = ["rerun"]
 
+_CHOICES: Final = {"fork": FORK, "compact": COMPACT, "cold": COLD}
+
 
 @click.command(short_help="Repeat a recorded run from a call, with the other choice.")
 @click.argument("run", required=False)
 @click.option("--at", metavar="CALL", help="Which delegating call: its number in the list, or its id.")
-@click.option("--context", type=click.Choice(["fork", "cold"]), help="The choice this time (by default the other one).")
+@click.option("--context", type=click.Choice(list(_CHOICES)), help="The choice this time (by default the other one).")
 @click.option(
     "--outbox",
     metavar="DIR",
     type=click.Path(path_type=Path, file_okay=False),
     help="Where mail goes that the repeated run sends (by default nowhere that stays).",
 )
-def rerun(run: str | None, at: str | None, context: Literal["fork", "cold"] | None, outbox: Path | None) -> None:
+def rerun(run: str | None, at: str | None, context: str | None, outbox: Path | None) -> None:
     """Make one delegating call of a recorded conversation again with the other choice of context, go on from there, and
     compare: answers, tokens, time.
 
@@ -57,8 +60,8 @@ def rerun(run: str | None, at: str | None, context: Literal["fork", "cold"] | No
         _list(record.events, calls)
         return
     chosen = _chosen(calls, at)
-    other: Literal["fork", "cold"] = context or ("cold" if chosen.context == "fork" else "fork")
-    _show(_again(place, record.events, chosen, other, outbox))
+    other = context or ("cold" if chosen.context == "fork" else "fork")
+    _show(_again(place, record.events, chosen, _CHOICES[other], outbox))
 
 
 def _list(events: Sequence[Event], calls: Sequence[Delegated]) -> None:
@@ -87,7 +90,7 @@ def _chosen(calls: Sequence[Delegated], at: str) -> Delegated:
 
 
 def _again(
-    place: Path, events: Sequence[Event], chosen: Delegated, context: Literal["fork", "cold"], outbox: Path | None
+    place: Path, events: Sequence[Event], chosen: Delegated, context: ContextChoice, outbox: Path | None
 ) -> Rerun:
     began = next((event for event in events if isinstance(event, RunBegan)), None)
     if began is None or began.command != "chat":

@@ -5,6 +5,7 @@ given to whom.
 from host.context.branches import branch_start
 from host.context.choice import COLD, COMPACT, FORK, ContextChoice
 from host.context.continued import render_update
+from host.context.dialects import DIALECTS, Argument, Dialect, spoken
 from host.context.inherited import Inherited, Passed
 from host.context.layer import Layer, Sent
 from host.context.ledger import Received, Update
@@ -17,8 +18,11 @@ from host.context.stored import tree_from_plain, tree_to_plain
 __all__ = [
     "COLD",
     "COMPACT",
+    "DIALECTS",
     "FORK",
+    "Argument",
     "ContextChoice",
+    "Dialect",
     "Entry",
     "Inherited",
     "Layer",
@@ -35,6 +39,7 @@ __all__ = [
     "read_sections",
     "render",
     "render_update",
+    "spoken",
     "start",
     "tree_from_plain",
     "tree_to_plain",

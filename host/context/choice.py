@@ -5,23 +5,22 @@ means, and which content (`conversation`: the words of user and assistant; `agen
 `full`: every result). Beside them stand two bounds that belong to whoever offers the choice: how many turns may be
 asked for, and how many tokens may be passed at all. `window` says what all of that means for a history.
 
-The words that tools offer are dialects of it and live here. Tasks: "fork" is all of everything, "cold" is nothing.
-Branches: "inherit" and "none" are the same two, and "compact" is all that was said, with what delegations brought,
-without the calls and results in between. Subagents: "forked" and "isolated". Whoever offers a window offers the three
-sides themselves.
+The words that tools offer are dialects of it: see `dialects`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
-__all__ = ["COLD", "COMPACT", "DIALECTS", "FORK", "ContextChoice", "Depth", "Dialect", "Scope"]
+if TYPE_CHECKING:
+    from host.context.dialects import Dialect
+
+__all__ = ["COLD", "COMPACT", "FORK", "ContextChoice", "Depth", "Scope"]
 
 Depth = Literal["none", "recent", "all"]
 Scope = Literal["conversation", "agents", "full"]
-Dialect = Literal["tasks", "branches", "subagents"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,14 +49,11 @@ class ContextChoice:
             raise ValueError(f"max_tokens is a positive number of tokens or None, not {self.max_tokens!r}")
 
     @classmethod
-    def parse(cls, said: str, *, dialect: Dialect = "tasks") -> ContextChoice:
-        """The choice that a tool's word stands for. Raises ValueError with the list of known words."""
-        words = DIALECTS[dialect]
-        try:
-            return words[said]
-        except (KeyError, TypeError):
-            *first, last = [f'"{word}"' for word in words]
-            raise ValueError(f"context is {', '.join(first)} or {last}, not {said!r}") from None
+    def parse(cls, said: object, *, dialect: str | Dialect = "choice") -> ContextChoice:
+        """The choice that a tool's word means, or its arguments by name. Raises ValueError with the known words."""
+        from host.context.dialects import dialect_of  # which are made of choices
+
+        return dialect_of(dialect).parse(said)
 
     @property
     def is_cold(self) -> bool:
@@ -90,9 +86,4 @@ FORK: Final = ContextChoice(depth="all", scope="full")
 COLD: Final = ContextChoice(depth="none", scope="full")
 COMPACT: Final = ContextChoice(depth="all", scope="agents")
 
-DIALECTS: Final[Mapping[Dialect, Mapping[str, ContextChoice]]] = {
-    "tasks": {"fork": FORK, "cold": COLD},
-    "branches": {"inherit": FORK, "compact": COMPACT, "none": COLD},
-    "subagents": {"forked": FORK, "isolated": COLD},
-}
 _WHOLE: Final[Mapping[Scope, str]] = {"full": "fork", "agents": "compact"}

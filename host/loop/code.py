@@ -19,10 +19,9 @@ from typing import Any, Final
 
 import trio
 
-from guest_stdlib.declared import Context
 from host.capability import Capability, Delegation
 from host.capability._dispatch import Around, Before
-from host.context import Inherited
+from host.context import ContextChoice, Inherited
 from host.loop.agent import Agent
 from host.opening import Host, open_host
 from host.session import HostSession, OnOutput
@@ -87,7 +86,7 @@ class Code:
         finally:
             place.over.set()
 
-    async def wake(self, data: bytes, choices: Mapping[int | str, Context], listening: Listening) -> Outcome:
+    async def wake(self, data: bytes, choices: Mapping[int | str, ContextChoice], listening: Listening) -> Outcome:
         """Go on from a session that was put to sleep in the middle of a cell, making its waiting calls by these
         choices, and finish that cell.
         """

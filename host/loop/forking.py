@@ -20,8 +20,8 @@ from typing import Final, Protocol
 
 import trio
 
-from host.capability import Delegation, Heritage
-from host.context import COLD, COMPACT, FORK, ContextChoice, Inherited, Start, branch_start
+from host.capability import Delegation, Heritage, Terms
+from host.context import DIALECTS, ContextChoice, Inherited, Start, branch_start
 from host.events import Arm, Forked, Joined
 from host.loop.agent import Agent, Ended, ToolError
 from host.loop.arguments import parsed
@@ -29,9 +29,9 @@ from host.loop.offers import Offer
 from host.loop.results import rendered
 from host.models.port import ToolSpec
 
-__all__ = ["MODES", "Begin", "fork_spec", "forking"]
+__all__ = ["TERMS", "Begin", "fork_spec", "forking"]
 
-MODES: Final = {"inherit": FORK, "compact": COMPACT, "none": COLD}
+TERMS: Final = Terms(dialect=DIALECTS["modes"], defaults=DIALECTS["modes"].defaults)
 _FIELDS: Final[tuple[str, ...]] = ("name", "instructions", "agent")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,39}")
 _FORM: Final = 'Write: fork(branches=[{"name": "...", "instructions": "..."}]).'
@@ -99,14 +99,12 @@ def fork_spec(agent: Agent, names: tuple[str, ...], *, offers_choice: bool) -> T
         branches["maxItems"] = agent.forks.max_branches
     properties: dict[str, object] = {"branches": branches}
     if offers_choice:
-        properties["context"] = {
+        (option,) = TERMS.options
+        properties[option.name] = {
             "type": "string",
-            "enum": list(MODES),
-            "default": "inherit",
-            "description": (
-                '"inherit": each branch goes on from this conversation. "compact": the same without calls and results,'
-                ' where most of it is those. "none": its instructions alone, where they say everything.'
-            ),
+            "enum": list(option.words),
+            "default": option.default,
+            "description": TERMS.text(option.name),
         }
     return ToolSpec(
         name="fork",
@@ -137,36 +135,33 @@ def forking(
         mode, planned = _planned(loop.agent, spec, agents, parsed("fork", text))
         made_by = current_call()
         assert made_by is not None
-        requested = mode or "inherit"
         whole = loop.snapshot(made_by)
+        made: list[Delegation] = []
+        heritage = Heritage(source=whole, policy=loop.agent.context_policy, record=made.append)
+        chosen = None if mode is None else TERMS.read({"context": mode})
         branches: list[Branch] = []
         for each in planned:
-            made: list[Delegation] = []
-            heritage = Heritage(source=whole, policy=loop.agent.context_policy, record=made.append)
-            heritage.pass_on(
-                "fork", None if mode is None else "cold" if MODES[mode].is_cold else "fork", default="fork"
-            )
-            choice = _settled(requested, made[0].context)
-            delegated(replace(made[0], inherited=whole.choose(choice)), made_by)
-            others = [other.name for other in planned if other is not each]
+            delegation = heritage.delegate("fork", chosen, terms=TERMS)
+            delegated(delegation, made_by)
             begin = partial(
                 _begin,
                 whole=whole,
-                choice=choice,
+                choice=delegation.choice,
                 call=made_by,
                 name=each.name,
-                siblings=others,
+                siblings=[other.name for other in planned if other is not each],
                 assignment=each.instructions,
             )
             branches.append(
-                loop.branch(each.agent, begin, name=each.name, request=each.instructions, delegation=made[0].id)
+                loop.branch(each.agent, begin, name=each.name, request=each.instructions, delegation=delegation.id)
             )
-            requested = next(word for word, known in MODES.items() if known == choice)
+        words = TERMS.dialect.say(made[-1].choice)
+        assert words is not None
         arms = tuple(
             Arm(name=each.name, agent=each.agent.name, loop=branch.id)
             for each, branch in zip(planned, branches, strict=True)
         )
-        tell(Forked(loop=loop.id, call=made_by, mode=requested, arms=arms))
+        tell(Forked(loop=loop.id, call=made_by, mode=str(words["context"]), arms=arms))
         return _joined(loop.id, made_by, arms, branches, tell)
 
     return Offer(spec=spec, call=call)
@@ -196,13 +191,6 @@ def _begin(
         siblings=siblings,
         assignment=assignment,
     )
-
-
-def _settled(mode: str, context: str) -> ContextChoice:
-    """The mode that holds, where the loop's policy had the last word between fork and cold."""
-    if context == "cold":
-        return COLD
-    return FORK if MODES[mode].is_cold else MODES[mode]
 
 
 async def _joined(
@@ -244,8 +232,11 @@ def _planned(
     offered = "context" in _properties(spec)
     if not offered:
         mode = None  # the loop's policy decides, whatever is said
-    elif mode is not None and mode not in MODES:
-        wrong.append(f"context is {', '.join(map(repr, MODES))}, not {mode!r}.")
+    elif mode is not None:
+        try:
+            TERMS.read({"context": mode})
+        except ValueError as error:
+            wrong.append(f"{error}.")
     listed = given.get("branches")
     planned: list[_Planned] = []
     if not isinstance(listed, list) or not listed:

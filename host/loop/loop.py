@@ -24,10 +24,11 @@ from difflib import get_close_matches
 
 import trio
 
-from guest_stdlib.declared import Context
+from guest_stdlib.declared import Words
 from host.capability import Delegation, Dispatch
-from host.context import Inherited
+from host.context import DIALECTS, ContextChoice, Inherited
 from host.conversation import Conversation, Message, Text, ToolResult
+from host.errors import HostError
 from host.events import Delegated, Delivered, HandedOff, Kind, Printed, Replied, Requested, Spoke
 from host.loop.agent import Agent, Ended, NoAnswer, ToolError
 from host.loop.arguments import checked
@@ -293,25 +294,37 @@ class Loop:
         )
         return f"There is no tool {name!r}. {hint}"
 
-    async def make_again(self, point: BranchPoint, context: Context) -> None:
+    async def make_again(self, point: BranchPoint, choice: ContextChoice) -> None:
         """Make the call of a branch point once more, with this choice, and append the results of its reply."""
         call = point.call()
         if point.state is not None:
             assert point.number is not None
-            outcome = await self.code.wake(point.state, {point.number: context}, self.listening(call.id))
+            outcome = await self.code.wake(point.state, {point.number: choice}, self.listening(call.id))
             parts = (Text(text=shown(outcome)),)
             result: ToolResult | None = ToolResult(
                 call=call.id, name=call.name, parts=parts, is_error=outcome.error is not None
             )
         else:
             known = {offer.spec.name: offer for offer in self.offers}
-            again = Reply.of("", replace(call, arguments=point.arguments(context)))
+            again = Reply.of("", replace(call, arguments=point.arguments(self._words(call.name, choice))))
             (made,) = await make_all(
                 self.id, again, known, unknown=lambda name: self._unknown(name, list(known)), tell=self.tree.tell
             )
             result = None if made.value is PENDING else made.result()
         if results := point.with_siblings(result):
             self.exchange.append(Message(role="tool", parts=results))
+
+    def _words(self, name: str, choice: ContextChoice) -> Words:
+        """What a call of this tool says for a choice. Raises HostError where its dialect has no words for it."""
+        offered = self._prepared.table.by_tool_name.get(name)
+        if offered is not None and offered.tool.terms is not None:
+            dialect = offered.tool.terms.dialect
+        else:
+            dialect = DIALECTS["modes" if name == "fork" else "choice"]
+        words = dialect.say(choice)
+        if words is None:
+            raise HostError(f"{name} has no words for the choice {str(choice)!r}")
+        return words
 
     def break_off(self, why: str) -> None:
         """Answer the calls of a last message that was given up before its results, so that the history stays whole."""
@@ -335,7 +348,7 @@ class Loop:
                 chooser=delegation.chooser,
                 requested=delegation.requested,
                 inherited=delegation.inherited,
-                offered=("fork", "cold") if self.agent.context_policy == "model" else (),
+                offered=delegation.offered,
                 tools=tuple(tool.name for tool in sent.request.tools) if sent is not None else (),
                 instructions=self._prepared.instructions,
                 at=self.tree.now(),

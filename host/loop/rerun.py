@@ -23,7 +23,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from guest_stdlib.declared import Context
+from guest_stdlib.declared import Context, Words
+from host.context import ContextChoice
 from host.conversation import ToolCall, ToolResult
 from host.errors import HostError
 from host.events import Delegated, Event, LoopBegan, LoopEnded, Replied, TurnEnded
@@ -44,7 +45,7 @@ __all__ = ["BranchPoint", "BranchPoints", "Grounds", "Rerun", "Side", "rest"]
 class Side:
     """One of two ways that a run went on from a branch point: to which answer, with which tokens, in which time."""
 
-    context: Context
+    context: str
     answer: str
     usage: Usage
     requests: int
@@ -158,7 +159,7 @@ class BranchPoint:
     results: Callable[[], Mapping[str, ToolResult]]
     original: Callable[[], Side]
 
-    async def rerun(self, *, context: Context) -> Rerun:
+    async def rerun(self, *, context: ContextChoice | Context) -> Rerun:
         """Make the call with this choice, and go on to the loop's answer; then compare with how it went.
 
         Raises HostError if the run has not come to its answer yet, and whatever the repeated run fails by.
@@ -167,9 +168,10 @@ class BranchPoint:
 
         original = self.original()
         told: list[Event] = []
-        answer, seconds = await run_again(self, context, observe=told.append)
+        choice = context if isinstance(context, ContextChoice) else ContextChoice.parse(context)
+        answer, seconds = await run_again(self, choice, observe=told.append)
         replies = [event for event in told if isinstance(event, Replied)]
-        return Rerun(original=original, repeated=side(context, answer, replies, seconds), events=tuple(told))
+        return Rerun(original=original, repeated=side(str(choice), answer, replies, seconds), events=tuple(told))
 
     def call(self) -> ToolCall:
         """The model's call that made the delegation, or in whose code it was made."""
@@ -179,9 +181,9 @@ class BranchPoint:
             raise HostError("this branch point stands in no call of a model, so it cannot be repeated")
         return found
 
-    def arguments(self, context: Context) -> str:
-        """The arguments of a call by tool, with the other choice."""
-        return json.dumps({**(self.call().parsed or {}), "context": context})
+    def arguments(self, words: Words) -> str:
+        """The arguments of a call by tool, with these words for the choice."""
+        return json.dumps({**(self.call().parsed or {}), **words})
 
     def with_siblings(self, result: ToolResult | None) -> tuple[ToolResult, ...]:
         """The results of the reply in the order of its calls: this one, and those that the others had."""
@@ -219,7 +221,7 @@ def rest(events: Sequence[Event], delegated: Delegated) -> Side:
     return side(delegated.context, answer.text, replies[:until], answer.at - delegated.at)
 
 
-def side(context: Context, answer: str, replies: Sequence[Replied], seconds: float) -> Side:
+def side(context: str, answer: str, replies: Sequence[Replied], seconds: float) -> Side:
     """What one way came to."""
     usage = sum((event.reply.usage for event in replies), Usage())
     return Side(context=context, answer=answer, usage=usage, requests=len(replies), seconds=seconds)

@@ -16,8 +16,7 @@ from typing import Literal
 
 import trio
 
-from guest_stdlib.declared import Context
-from host.context import Inherited, start
+from host.context import ContextChoice, Inherited, start
 from host.conversation import Conversation
 from host.errors import NeedsClarification
 from host.events import How, Kind, LoopBegan, LoopEnded, Observe
@@ -150,7 +149,7 @@ def make(
     return loop
 
 
-async def run_again(point: BranchPoint, context: Context, *, observe: Observe) -> tuple[str, float]:
+async def run_again(point: BranchPoint, choice: ContextChoice, *, observe: Observe) -> tuple[str, float]:
     """Make the call of a branch point anew with this choice, in a tree of its own, and go on to the loop's answer:
     that, and in how many seconds.
     """
@@ -162,7 +161,7 @@ async def run_again(point: BranchPoint, context: Context, *, observe: Observe) -
     loop.kind = "call"  # it ends with an answer, and not before its tasks have
     loop.exchange = point.exchange.copy()
     with tree.in_time():
-        ended = await run(loop, first=lambda: loop.make_again(point, context))
+        ended = await run(loop, first=lambda: loop.make_again(point, choice))
     return rendered(ended.value), tree.now()
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import trio
 
 from host.capability import Delegation
-from host.events import Delegated, LoopBegan, LoopEnded, Printed
+from host.events import Delegated, Event, LoopBegan, LoopEnded, Printed
 from host.loop.code import shown
 from host.loop.place import Place, standing
 from host.loop.tree import Tree
@@ -51,7 +51,7 @@ class ScriptRun:
                 chooser=delegation.chooser,
                 requested=delegation.requested,
                 inherited=delegation.inherited,
-                offered=("fork", "cold"),
+                offered=delegation.offered,
                 at=self._tree.now(),
             )
         )
