@@ -301,3 +301,20 @@ async def test_a_chooser_may_ask_back_without_options() -> None:
     with pytest.raises(NeedsClarification) as caught:
         await choose(librarian(calls(("clarify", {"question": "What?"}))), str, "it", Inherited.cold())
     assert caught.value.options == ()
+
+
+async def test_a_text_that_was_cut_off_is_no_answer() -> None:
+    """The model is told to say it in fewer words."""
+    outcome, requests = await ended(Reply.of("It is a very long", stop="length"), "It is Ann.")
+    assert outcome.value == "It is Ann."
+    assert requests[1].messages[-1].text == "Your reply was cut off at its length limit. Answer again, in fewer words."
+
+
+async def test_a_call_that_was_cut_off_is_told_that_this_may_be_why() -> None:
+    """Its arguments are no JSON then; the other calls of the reply are made."""
+    cut = calls(("shout", {"text": "a"}), ("shout", '{"text": "b'))
+    _, requests = await ended(Reply(parts=cut.parts, stop="length"), "done")
+    whole, broken = results(requests[1].messages[-1])
+    assert whole == ("c0", "A", False)
+    assert broken[1].startswith("The arguments of shout are not valid JSON")
+    assert broken[1].endswith("Your reply was cut off at its length limit, which may be why: write less in one call.")
