@@ -221,6 +221,24 @@ class TestInput:
         assert (again.exit_code, again.stdout) == (2, "")
         assert "run.jsonl exists" in again.stderr
 
+    def test_agents_of_a_file_talk_and_its_mistakes_are_told_with_their_place(self, command: Command) -> None:
+        """With the places that the file names; a mistake is one of the file's, by line and key."""
+        sample = SAMPLES["board"]
+        places = f"{{contacts: {sample.contacts}, search: {sample.files}, outbox: out}}"
+        text = (
+            "agents:\n  desk:\n    instructions: You are the desk.\n    model: lexical\n"
+            f"    capabilities: [contacts, search, outbox]\ncapabilities: {places}\n"
+        )
+        file = command.write("agents.yaml", text)
+        result = command("chat", "--agents", file, "--thread", sample.thread, stdin="Send the report to Sarah\n")
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert [addressed(mail) for mail in mails(command.folder / "out")] == ["sarah.chen@halden-bikes.example"]
+        command.write("agents.yaml", text.replace("model:", "modle:"))
+        result = command("chat", "--agents", file)
+        assert result.exit_code == 2
+        assert "agents.yaml:4" in result.stderr
+        assert "model" in result.stderr
+
     def test_the_help_teaches_by_examples(self, command: Command) -> None:
         """And hides what is for tests."""
         shown = command("chat", "--help").stdout

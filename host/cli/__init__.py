@@ -28,6 +28,7 @@ _COMMANDS: Final = {
     "rerun": "host.cli.rerun",
     "resume": "host.cli.resume",
     "describe": "host.cli.describe",
+    "check": "host.cli.check",
     "image": "host.cli.images",
 }
 

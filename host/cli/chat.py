@@ -49,6 +49,12 @@ _PATIENCE: Final = 5  # seconds to reach a server
 @click.option(
     "--thread", metavar="FILE", type=click.Path(path_type=Path), help="An earlier conversation to go on with."
 )
+@click.option(
+    "--agents",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Agents with their models, capabilities, hand-offs and forks, as YAML (`branchpoint check` reads it).",
+)
 @click.option("--image", "image_name", metavar="NAME", default=DEFAULT, show_default=True, help="What code runs on.")
 @click.option(
     "--sample", type=click.Choice(list(SAMPLES)), help="Contacts, files and conversation of a sample (see `demo`)."
@@ -69,6 +75,7 @@ def chat(
     files: Path | None,
     outbox: Path | None,
     thread: Path | None,
+    agents: Path | None,
     image_name: str,
     sample: str | None,
     policy: Literal["model", "always", "never"],
@@ -87,6 +94,7 @@ def chat(
     then:
       branchpoint chat --model openai:gpt-5 --contacts people.vcf --files papers/ --outbox out/
       branchpoint chat --model openai:local --base-url http://localhost:8080/v1 --thread chat.json
+      branchpoint chat --agents agents.yaml
       echo "What is Ann's address?" | branchpoint chat --contacts people.vcf
 
     What you type while an answer is being written enters it. Lines that begin with "/" steer: /tasks, /ask, /tell,
@@ -100,6 +108,7 @@ def chat(
         image=image_name,
         sample=sample,
         policy=policy,
+        agents=agents,
     )
     model = setting.model()
     if image_name != DEFAULT:

@@ -51,6 +51,7 @@ class Setting:
     image: str = DEFAULT
     sample: str | None = None
     policy: Policy = "model"
+    agents: Path | None = None
 
     def options(self) -> dict[str, object]:
         """The options by name, with absolute paths: what a record begins with."""
@@ -62,6 +63,7 @@ class Setting:
             "image": None if self.image == DEFAULT else self.image,
             "sample": self.sample,
             "policy": self.policy,
+            "agents": None if self.agents is None else self.agents.resolve(),
         }
 
     @classmethod
@@ -76,11 +78,12 @@ class Setting:
             thread=None if thread is None else Path(thread),
             image=options.get("image", DEFAULT),
             sample=options.get("sample"),
+            agents=Path(options["agents"]) if "agents" in options else None,
             policy="always" if policy == "always" else "never" if policy == "never" else "model",
         )
 
     def model(self) -> Model:
-        """The model. Raises BadInput for a name that is none, and where there is no key."""
+        """The model of those that have none of their own. Raises BadInput for a wrong name, or where a key is missing."""
         kind, _, file = self.spec.partition(":")
         with clear_errors():
             if kind == "scripted":  # for tests
@@ -105,6 +108,10 @@ class Setting:
                 chosen = SAMPLES[self.sample]
                 outbox = Path(folder) / "outbox"
                 places = Places(contacts=chosen.contacts, files=chosen.files, outbox=outbox).updated(places)
+            if self.agents is not None:
+                async with self._team(self.agents, places, model) as staff:
+                    yield staff
+                return
             async with opened(places, model=model) as capabilities:
                 agent = Agent(
                     name="assistant",
@@ -122,8 +129,31 @@ class Setting:
                     model=model.name,
                 )
 
+    @asynccontextmanager
+    async def _team(self, file: Path, places: Places, model: Model) -> AsyncIterator[Staff]:
+        """The agents of a file. Places that are given here count over those in the file."""
+        from host.agents import load
+
+        with clear_errors(about=file):
+            project = load(file, provided=places.to_plain())
+        found = Places(
+            contacts=project.places.get("contacts"),
+            files=project.places.get("search"),
+            outbox=project.places.get("outbox"),
+        ).updated(places)
+        async with opened(found, model=model) as capabilities:
+            with clear_errors(about=file):
+                team = project.build(capabilities={each.name: each for each in capabilities})
+            yield Staff(
+                agent=team.start,
+                crew=team.crew,
+                budget=team.budget,
+                capabilities=tuple(capabilities),
+                model=team.start.model.name,
+            )
+
     def elsewhere(self, outbox: Path) -> Setting:
         """The same with another outbox, so that nothing that is repeated is sent twice."""
-        if self.places.outbox is None and self.sample is None:
+        if self.places.outbox is None and self.sample is None and self.agents is None:
             return self
         return replace(self, places=replace(self.places, outbox=outbox))
