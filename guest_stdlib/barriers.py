@@ -9,7 +9,8 @@ Rules:
 - A barrier is a name in a module that Python code goes through. What the library reaches below it, in C, fails by
   itself: there the world refuses. Its own imports go through none of these.
 - These are signposts, not walls. The wall is the world outside, which refuses all this once more.
-- `open` on the standard streams by number works as always.
+- `open` on the standard streams by number works as always. A session that has a workspace has files: what works on
+  them is let through (`files`).
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final, Never, cast
 
+from guest_stdlib.files import Files, reading_where_it_appends
 from guest_stdlib.packages import UNUSABLE
 
 __all__ = ["install", "installed"]
@@ -125,15 +127,9 @@ _no_folder = _raising(lambda: FileNotFoundError(errno.ENOENT, _TEMPORARY))
 # Where they stand: a module (or a class in one), the names in it, what happens there instead, and whether a name that
 # this platform lacks is added, so that it too fails with a sentence.
 _BARRIERS: Final[tuple[tuple[object, str, _Refusal, bool], ...]] = (
-    (builtins, "open", _open, False),
-    (io, "open", _open, False),
-    (os, "open", _os_open, False),
-    (os, "listdir scandir chdir remove unlink rmdir rename replace", _reads, False),
-    (os, "mkdir mkfifo mknod symlink link truncate", _writes, False),
     (os, "system popen fork forkpty posix_spawn posix_spawnp execv execve", _no_processes, True),
     (os, "kill killpg", _no_killing, True),
     (os, "_exit abort", _no_exit, False),
-    (tempfile, "_get_default_tempdir", _no_folder, False),
     (subprocess.Popen, "__init__", _no_processes, False),
     (socket.socket, "__init__", _no_network, False),
     (socket, "socketpair fromfd", _no_network, False),  # they open a socket before they make the object
@@ -145,6 +141,16 @@ _BARRIERS: Final[tuple[tuple[object, str, _Refusal, bool], ...]] = (
     (builtins, "input", _no_input, False),
     (sys, "breakpointhook", _no_debugger, False),
     (gc, "get_objects get_referrers get_referents", _no_inspection, False),
+)
+
+# The same, for what is let through where there are files.
+_FILES: Final[tuple[tuple[object, str, _Refusal], ...]] = (
+    (builtins, "open", _open),
+    (io, "open", _open),
+    (os, "open", _os_open),
+    (os, "listdir scandir chdir remove unlink rmdir rename replace", _reads),
+    (os, "mkdir mkfifo mknod symlink link truncate", _writes),
+    (tempfile, "_get_default_tempdir", _no_folder),
 )
 
 _LIBRARY_FIRST: Final = (random,)  # it takes `os.fork` for the sign that `os.register_at_fork` is there too
@@ -164,11 +170,18 @@ class _Absent(importlib.abc.MetaPathFinder):
 # Putting them up
 
 
-def install() -> Callable[[], None]:
-    """Put all barriers up, once, when the interpreter is warm and has its signal handler. Returns what takes them
-    down.
+def install(files: Files | None = None) -> Callable[[], None]:
+    """Put all barriers up, once, when the interpreter is warm and has its signal handler. `files` says at each call
+    whether there are any. Returns what takes the barriers down.
     """
+    files = files or Files()
     before: list[tuple[object, str, object]] = []
+    for owner, names, refusal in _FILES:
+        for name in names.split():
+            if (function := vars(owner).get(name)) is not None:
+                before.append((owner, name, function))
+                through = reading_where_it_appends(function) if refusal is _open else function
+                setattr(owner, name, _named(files.gate(refusal, through), name, function))
     for owner, names, refusal, added in _BARRIERS:
         for name in names.split():
             original = vars(owner).get(name, _ABSENT)

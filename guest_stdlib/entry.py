@@ -50,7 +50,7 @@ ARCHIVE.install()
 for name in COMMON.split():
     importlib.import_module(name)
 
-from guest_stdlib import app, baking, barriers, settling, warming  # noqa: E402 - from the archive
+from guest_stdlib import app, baking, barriers, files, settling, warming  # noqa: E402 - from the archive
 
 baking.import_packages(ARCHIVE.get_data(f"{APP}/baked.json"))
 warming.warm()
@@ -85,7 +85,8 @@ gc.collect()
 CENSUS = settling.census()
 gc.collect()  # empties the lists of spare objects, too, which lie all over the heap
 FILLERS = [settling.fill_gaps()]
-GUEST = app.Guest(emit=emit, exchange=exchange)  # all that it writes to lies together now
-barriers.install()
+FILES = files.Files()
+GUEST = app.Guest(emit=emit, exchange=exchange, files=FILES)  # all that it writes to lies together now
+barriers.install(FILES)
 FILLERS.append(settling.fill_gaps())
 gc.freeze()

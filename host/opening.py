@@ -24,6 +24,7 @@ from sandbox.moment import Moment
 from sandbox.opening import load_template, template_of
 from sandbox.pool import Spares
 from sandbox.settings import Settings
+from sandbox.workspace import Workspace
 
 __all__ = ["Host", "open_host"]
 
@@ -39,9 +40,11 @@ class Host:
         policy: Literal["open", "restricted"],
         context_policy: Policy,
         limits: Limits,
+        workspace: Workspace | None = None,
     ) -> None:
         self._table, self._template = table, template
         self._policy, self._context_policy, self._limits = policy, context_policy, limits
+        self._workspace = workspace
         self._spares: Spares[HostSession] | None = None
 
     def describe(self) -> str:
@@ -139,7 +142,12 @@ class Host:
         if session.origin.token != stored.settings.token:
             raise SuspendedError("this suspended session is malformed (its token)")
         session._sandbox = await Session.wake(
-            template, stored, session._answer, held=frozenset(held), limits=self._limits
+            template,
+            stored,
+            session._answer,
+            held=frozenset(held),
+            limits=self._limits,
+            workspace=self._workspace,
         )
         try:
             session._choose(choices)
@@ -160,6 +168,7 @@ class Host:
             cold=origin.inherited.is_cold,
             seed=seed,
             limits=self._limits,
+            workspace=self._workspace,
         )
 
     async def _spare(self) -> HostSession:
@@ -183,12 +192,14 @@ async def open_host(
     limits: Limits | None = None,
     image: Image | str = "default",
     spares: int = 0,
+    workspace: Workspace | None = None,
 ) -> AsyncIterator[Host]:
     """The host of these capabilities.
 
     `policy`: which Python cells may use. `context_policy`: who decides what a call starts from: "model" (whoever
-    writes the call), "always" (fork) or "never". `spares`: how many interpreters are kept warm ahead of need. Builds
-    the default image if there is none yet (half a minute).
+    writes the call), "always" (fork) or "never". `spares`: how many interpreters are kept warm ahead of need.
+    `workspace`: the files that all its sessions share, at /workspace; without one they have none. Builds the default
+    image if there is none yet (half a minute).
 
     Raises `CapabilityDefinitionError` if two things would have one name, `ImageBuildError` if no image can be built.
     """
@@ -196,7 +207,9 @@ async def open_host(
         raise HostError(f'policy is "open" or "restricted", not {policy!r}')
     table = Table(capabilities)
     template = await load_template(image)
-    host = Host(table, template, policy=policy, context_policy=context_policy, limits=limits or Limits())
+    host = Host(
+        table, template, policy=policy, context_policy=context_policy, limits=limits or Limits(), workspace=workspace
+    )
     if not spares:
         yield host
         return

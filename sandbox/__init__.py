@@ -18,6 +18,7 @@ from .opening import open_sandbox, read_suspended, resume_sandbox
 from .outcome import Failure, Outcome, Usage
 from .resting import PendingCall
 from .session import Session
+from .workspace import Workspace, WorkspaceLimits
 
 __all__ = [
     "Call",
@@ -33,6 +34,8 @@ __all__ = [
     "SessionClosed",
     "SuspendedError",
     "Usage",
+    "Workspace",
+    "WorkspaceLimits",
     "open_sandbox",
     "read_suspended",
     "resume_sandbox",

@@ -41,6 +41,7 @@ from .guest import Guest
 from .limits import Limits, LimitWatch
 from .snapshot import Snapshot
 from .threads import Answered, Asked, Line
+from .workspace import Files
 from .world import BadGuest, Randomness, World
 
 __all__ = ["Frozen", "Interpreter"]
@@ -69,10 +70,13 @@ STOP: Final = _Stop()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frozen:
-    """An interpreter at rest, as a value: its memory, and where its conversation with the host stood."""
+    """An interpreter at rest, as a value: its memory, where its conversation with the host stood, and what files it has
+    open.
+    """
 
     memory: Snapshot
     channel: dict[str, object]
+    files: Files
 
 
 class Interpreter:
@@ -85,10 +89,12 @@ class Interpreter:
         *,
         clock: Clock,
         randomness: Randomness,
+        files: Files,
         max_frame: int,
         output: Callable[[str, str], None],
         pause: Callable[[float], Awaitable[None]],
     ) -> None:
+        self.files = files
         self._guest = guest
         self._channel = channel
         self._clock = clock
@@ -98,7 +104,7 @@ class Interpreter:
         self._line: Line[list[FromGuest], _Pause | _Wait, bytes | _Stop | None] = Line()
         self._watch: LimitWatch | None = None
         self._decoders = {stream: codecs.getincrementaldecoder("utf-8")("replace") for stream in ("stdout", "stderr")}
-        guest.world = World(memory=guest, outside=self, clock=clock, randomness=randomness)
+        guest.world = World(memory=guest, outside=self, clock=clock, randomness=randomness, files=files)
 
     @trio.lowlevel.enable_ki_protection
     async def turn(self, events: Sequence[FromHost], watch: LimitWatch) -> list[FromGuest]:
@@ -175,7 +181,8 @@ class Interpreter:
                 "the session is in a blocking call (`.blocking(...)` or `asyncio.run(...)` in a cell), so it holds a "
                 "native stack; it can be copied or suspended only while it waits in `await`"
             )
-        return Frozen(memory=self._guest.snapshot(), channel=self._channel.state())
+        files = self.files.within(self.files.workspace)
+        return Frozen(memory=self._guest.snapshot(), channel=self._channel.state(), files=files)
 
     @property
     def memory_bytes(self) -> int:
@@ -185,6 +192,7 @@ class Interpreter:
     def close(self) -> None:
         """Give everything back."""
         self._guest.close()
+        self.files.close()
 
     # On the guest's thread
 

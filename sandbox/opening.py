@@ -21,6 +21,7 @@ from .session import Session
 from .settings import Settings
 from .snapshot import Snapshot
 from .stored import Stored
+from .workspace import Workspace
 
 MAX_MEMORY: Final = 1 << 30  # bytes; a session that needs more is woken only by who asks for it
 
@@ -82,6 +83,7 @@ async def open_sandbox(
     cold: bool = False,
     rollback: bool = True,
     held: Collection[str] = (),
+    workspace: Workspace | None = None,
 ) -> AsyncIterator[Session]:
     """A fresh interpreter, closed at the end of the block.
 
@@ -94,7 +96,8 @@ async def open_sandbox(
     `call` answers every call; what it raises is raised in the script. `names` are in scope, callable, with any
     method; `capabilities` are checked against their declaration. `rollback` False saves the checkpoint before each
     cell (about 1 ms) where a session runs only one. Calls to the paths in `held` are not made: the session waits on
-    them, to be suspended. Raises `ImageBuildError` if there is no image and none can be built.
+    them, to be suspended. `workspace` is what the code has at /workspace, where it starts; without one it has no files.
+    Raises `ImageBuildError` if there is no image and none can be built.
     """
     settings = Settings(
         capabilities=(*capabilities, *(Declared(name=name, anything=True) for name in names)),
@@ -106,6 +109,7 @@ async def open_sandbox(
         cold=cold,
         seed=seed,
         limits=limits or Limits(),
+        workspace=workspace,
     )
     template = await load_template(image)
     session = Session(template, settings, call or _no_calls, rollback=rollback, held=frozenset(held))
@@ -130,18 +134,21 @@ async def resume_sandbox(
     image: Image | str | None = None,
     limits: Limits | None = None,
     held: Collection[str] = (),
+    workspace: Workspace | None = None,
 ) -> AsyncIterator[Session]:
     """A session that was put to sleep, possibly by another process. If it waits in the middle of a cell, `finish`
     goes on with it.
 
     `limits` bound its time and memory, whatever it was opened with. `image` is the one that it was suspended on,
-    found by its content if it is left out. Raises `SuspendedError` if the bytes are damaged, not a session's, or of
-    another image.
+    found by its content if it is left out. `workspace` is what it has at /workspace; it needs one if it had one, and
+    gets none if it had none. Raises `SuspendedError` if the bytes are damaged, not a session's, or of another image.
     """
     most = limits.memory_bytes if limits else MAX_MEMORY
     stored = data if isinstance(data, Stored) else read_suspended(data, records=records, max_memory=most)
     template = await template_of(stored.memory, image)
-    session = await Session.wake(template, stored, call or _no_calls, held=frozenset(held), limits=limits)
+    session = await Session.wake(
+        template, stored, call or _no_calls, held=frozenset(held), limits=limits, workspace=workspace
+    )
     try:
         yield session
     finally:

@@ -29,6 +29,7 @@ from .snapshot import Snapshot
 from .stored import Stored
 from .threads import on_guest_thread
 from .verdict import outcome_of
+from .workspace import Files, Workspace
 from .world import Randomness
 
 __all__ = ["Session"]
@@ -82,6 +83,7 @@ class Session:
             raise SessionBusy("this session waits in the middle of a cell: `finish` it first")
         with _Claim(self):
             interpreter = await self.prepare()
+            interpreter.files.new_cell()
             self._checkpoint = interpreter.freeze() if self._rollback else None
             self._cells += 1
             run = Run(cell=self._cells, source=source, name=name, notice=self._notice)
@@ -116,7 +118,8 @@ class Session:
             return await begin(moment, self.settings, self._thaw)
         limit = self.settings.limits.memory_bytes
         guest = await on_guest_thread(lambda: Guest(self._template, memory_bytes=limit))
-        interpreter = self._around(guest, HostChannel(self.settings.codec()))
+        files = Files(self.settings.workspace)
+        interpreter = self._around(guest, HostChannel(self.settings.codec()), files)
         try:
             await interpreter.open(self.settings.opening())
         except BaseException:
@@ -169,7 +172,7 @@ class Session:
             raise self._fault
         memory = self._interpreter.memory_bytes if self._interpreter else 0
         wall = trio.current_time() - started
-        return outcome_of(cell, ending, state, self.settings.limits, wall=wall, memory=memory)
+        return outcome_of(cell, ending, state, self.settings.limits, wall=wall, memory=memory, files=interpreter.files)
 
     @trio.lowlevel.enable_ki_protection
     async def _put_back(self, cell: Cell) -> State:
@@ -208,7 +211,8 @@ class Session:
     async def fork(self, *, call: Answer | None = None) -> Session:
         """An independent copy with the same names, also while a cell waits on calls: then the copy makes those calls
         itself, once its `finish` is called. `call` answers the copy's calls in place of this session's callback.
-        Close the copy, or use `async with`.
+        The copy has the same workspace, and the same files open at the same places, with what is not flushed yet; the
+        files themselves are not copied. Close the copy, or use `async with`.
         """
         frozen, resting = await self._at_rest()
         copy = Session(self._template, self.settings, call or self._answer, rollback=self._rollback)
@@ -235,7 +239,7 @@ class Session:
             raise SessionClosed("this session was lost just now")
         return Moment(
             template=self._template,
-            frozen=frozen,
+            frozen=replace(frozen, files=frozen.files.within(None)),
             policy=self.settings.policy,
             cells=self._cells,
             monotonic=self._clock.monotonic(),
@@ -246,13 +250,18 @@ class Session:
 
         This session is closed by it; a cell in the middle of which it happens ends with an error of kind "cancelled".
         Calls in flight are cancelled: they are listed as made, and not made again unless they are declared
-        repeatable. `note` is plain data of the caller's, kept beside it.
+        repeatable. `note` is plain data of the caller's, kept beside it. The workspace stays where it is; raises
+        SessionBusy if a file in it is open.
         """
         if self._interpreter is None:
             await self.prepare()
         frozen, resting = await self._at_rest()
         if frozen is None:
             raise SessionClosed("this session was lost just now")
+        if opened := frozen.files.opened:
+            raise SessionBusy(
+                f"the session has files open, and cannot be put to sleep until they are closed: {', '.join(opened)}"
+            )
         # From here on nothing is waited for until the session is closed: a call made meanwhile would be made twice.
         checkpoint = self._checkpoint if resting is not None else None
         monotonic = self._clock.monotonic()
@@ -270,6 +279,8 @@ class Session:
             monotonic=monotonic,
             drawn=getattr(self._randomness, "drawn", 0),
             resting=resting,
+            workspace=self.settings.workspace is not None,
+            latest_file=frozen.files.latest,
             note=note or {},
         )
         return await trio.to_thread.run_sync(stored.pack)
@@ -304,9 +315,14 @@ class Session:
         *,
         held: frozenset[str] = frozenset(),
         limits: Limits | None = None,
+        workspace: Workspace | None = None,
     ) -> Self:
-        """The session that was put to sleep. `limits` bound its time and memory, whatever it was opened with."""
-        settings = stored.settings
+        """The session that was put to sleep. `limits` bound its time and memory, whatever it was opened with. It gets
+        `workspace` if it had one; raises SuspendedError if it had one and gets none.
+        """
+        if stored.workspace and workspace is None:
+            raise SuspendedError("this session was opened with a workspace: it is woken with one, too")
+        settings = replace(stored.settings, workspace=workspace if stored.workspace else None)
         if limits is not None:
             settings = replace(settings, limits=settings.limits.within(limits))
         session = cls(template, settings, answer, held=held)
@@ -319,7 +335,8 @@ class Session:
             session._adopt_output(stored.resting)
         try:
             memory = await session._mixed(stored.memory)
-            session._interpreter = await session._thaw(Frozen(memory=memory, channel=stored.channel))
+            files = Files(None, latest=stored.latest_file)
+            session._interpreter = await session._thaw(Frozen(memory=memory, channel=stored.channel, files=files))
         except EngineError as error:
             raise SuspendedError(f"this suspended session does not fit: {error}") from error
         return session
@@ -334,14 +351,15 @@ class Session:
         guest = await on_guest_thread(
             lambda: Guest.of(self._template, frozen.memory, memory_bytes=self.settings.limits.memory_bytes)
         )
-        return self._around(guest, channel)
+        return self._around(guest, channel, frozen.files.within(self.settings.workspace))
 
-    def _around(self, guest: Guest, channel: HostChannel) -> Interpreter:
+    def _around(self, guest: Guest, channel: HostChannel, files: Files) -> Interpreter:
         return Interpreter(
             guest,
             channel,
             clock=self._clock,
             randomness=self._randomness,
+            files=files,
             max_frame=self.settings.limits.frame_bytes,
             output=self._write,
             pause=self._pause,

@@ -16,6 +16,7 @@ from .clock import Clock, RealClock, VirtualClock
 from .errors import SuspendedError
 from .limits import Limits
 from .randomness import SeededRandomness, SystemRandomness
+from .workspace import Workspace
 from .world import Randomness
 
 __all__ = ["Settings"]
@@ -27,7 +28,8 @@ class Settings:
 
     `records` maps the names of dataclasses and enums that may cross to the classes. `token` and `cold` are marks that
     the guest's proxies put on calls; what they mean is the caller's business. `seed` makes a run repeatable: random
-    numbers follow from it, and the clock starts at 2026-01-01 and moves only when something sleeps.
+    numbers follow from it, and the clock starts at 2026-01-01 and moves only when something sleeps. `workspace` is what
+    the guest has at /workspace; its copies share it.
     """
 
     capabilities: tuple[Declared, ...] = ()
@@ -39,6 +41,7 @@ class Settings:
     cold: bool = False
     seed: int | None = None
     limits: Limits = field(default_factory=Limits)
+    workspace: Workspace | None = None
 
     def opening(self) -> Open:
         """The session's first event."""
@@ -51,6 +54,7 @@ class Settings:
             cold=self.cold,
             seed=self.seed,
             limits=self.limits.for_guest(),
+            workspace=self.workspace is not None,
         )
 
     def codec(self) -> Codec:
@@ -82,7 +86,7 @@ class Settings:
         )
 
     def to_plain(self) -> dict[str, object]:
-        """For the disk. The classes behind `records` stay out: whoever resumes brings their own."""
+        """For the disk. The classes behind `records` and the workspace stay out: whoever resumes brings their own."""
         return {
             "capabilities": [capability.as_plain() for capability in self.capabilities],
             "errors": [error.as_plain() for error in self.errors],

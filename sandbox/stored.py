@@ -19,13 +19,16 @@ from .interpreter import Frozen
 from .resting import PendingCall, Resting
 from .settings import Settings
 from .snapshot import Snapshot
+from .workspace import Files
 
 __all__ = ["Stored"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """What `suspend` keeps. `note` is the caller's own plain data."""
+    """What `suspend` keeps. `note` is the caller's own plain data. Of files only the number of the last handle is kept:
+    none are open, or had better be (those that only the checkpoint had open are bad descriptors to it from then on).
+    """
 
     settings: Settings
     memory: Snapshot
@@ -36,6 +39,8 @@ class Stored:
     monotonic: int
     drawn: int
     resting: Resting | None
+    workspace: bool = False  # whether it had one
+    latest_file: int = 0
     note: Mapping[str, object] = field(default_factory=dict)
 
     def pack(self) -> bytes:
@@ -53,6 +58,8 @@ class Stored:
                 "checkpoint": None
                 if self.checkpoint is None
                 else {"memory": snapshot.pack(self.checkpoint.memory, {}), "channel": self.checkpoint.channel},
+                "workspace": self.workspace,
+                "latest_file": self.latest_file,
                 "note": dict(self.note),
             },
         )
@@ -67,6 +74,7 @@ class Stored:
             checkpoint = cast("dict[str, Any] | None", state["checkpoint"])
             resting = cast("dict[str, Any] | None", state["resting"])
             cells = _number(state["cells"])
+            latest_file = _number(state["latest_file"])
             if cells != cast("dict[str, object]", state["channel"])["last_cell"]:
                 raise ValueError("its cells")
             if (resting is not None) != (channel.phase is Phase.WAITING):
@@ -80,12 +88,15 @@ class Stored:
                 else Frozen(
                     memory=snapshot.unpack(checkpoint["memory"], max_memory=max_memory)[0],
                     channel=_channel(checkpoint["channel"], settings),
+                    files=Files(None, latest=latest_file),
                 ),
                 cells=cells,
                 notice=None if state["notice"] is None else _exactly(state["notice"], str),
                 monotonic=_number(state["monotonic"]),
                 drawn=_number(state["drawn"]),
                 resting=None if resting is None else _resting_from_plain(resting, channel.open_calls, settings),
+                workspace=_exactly(state["workspace"], bool),
+                latest_file=latest_file,
                 note=_exactly(state["note"], dict),
             )
         except _MALFORMED as error:

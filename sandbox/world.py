@@ -1,14 +1,15 @@
 """The guest's whole outside. This file is the security boundary.
 
-No WASI implementation stands behind the guest. Every import of the image is in one of two tables: `ANSWERS` (clocks,
-randomness, output, waiting, an empty environment) or `REFUSALS` (files, sockets: the interface's own error code). An
-image with any other import is not loaded. Assume that the guest owns its own memory and calls any import with any
-arguments, at any time during a step:
+No WASI implementation stands behind the guest. Every import of the image is in one of three tables: `ANSWERS` (clocks,
+randomness, output, waiting, an empty environment), `FILES` (in `workspace`: those of the workspace that the session was
+given, or none at all) or `REFUSALS` (in `sockets`: the interface's own error code). An image with any
+other import is not loaded. Assume that the guest owns its own memory and calls any import with any arguments, at any
+time during a step:
 
 - A pointer or a size is a number until `Outside.memory` has checked it against the memory's current size.
 - A resource handle is a number until it has been looked up. What the guest can make us keep is counted.
 - Nothing is raised across the boundary: a fault becomes a trap, and the session says what happened.
-- Nothing blocks here. Waiting is handed to the session, which trio can cancel.
+- Nothing blocks here but a disk for a moment. Waiting is handed to the session, which trio can cancel.
 
 Layouts of results follow the component model's canonical ABI; error codes are positions in the WIT enums of WASI 0.2.
 """
@@ -22,9 +23,16 @@ from typing import Final, Protocol
 
 from .clock import SECOND, Clock
 from .errors import EngineError
+from .sockets import IDLE, LISTENING, REFUSALS
+from .workspace.files import Files
+from .workspace.imports import ANSWERS as FILES
+from .workspace.imports import answered, preopened
 
 __all__ = [
     "ANSWERS",
+    "FILES",
+    "IDLE",
+    "LISTENING",
     "REFUSALS",
     "BadGuest",
     "GuestExit",
@@ -38,7 +46,8 @@ __all__ = [
 
 MAX_WAITS: Final = 1024  # pollables alive at once
 MAX_RANDOM: Final = 1 << 20  # bytes in one request
-MAX_WRITE: Final = 1 << 20  # bytes in one write of raw output; the guest is told so by check-write
+MAX_READ: Final = 1 << 20  # bytes in one reading of a file
+MAX_WRITE: Final = 1 << 20  # bytes in one write of raw output or to a file; the guest is told so by check-write
 U32: Final = 0xFFFF_FFFF
 
 
@@ -87,12 +96,21 @@ class Randomness(Protocol):
 
 
 class World:
-    """One guest's outside: its memory, clock and randomness, and the waits it has open."""
+    """One guest's outside: its memory, clock, randomness and files, and the waits it has open."""
 
-    __slots__ = ("_next", "_waits", "clock", "memory", "outside", "randomness")
+    __slots__ = ("_next", "_waits", "clock", "files", "memory", "outside", "randomness")
 
-    def __init__(self, *, memory: Memory, outside: Outside, clock: Clock, randomness: Randomness) -> None:
+    def __init__(
+        self,
+        *,
+        memory: Memory,
+        outside: Outside,
+        clock: Clock,
+        randomness: Randomness,
+        files: Files | None = None,
+    ) -> None:
         self.memory, self.outside, self.clock, self.randomness = memory, outside, clock, randomness
+        self.files = files or Files(None)
         self._waits: dict[int, int] = {}
         self._next = 0
 
@@ -184,6 +202,22 @@ def _poll(world: World, pointer: int, count: int, result: int) -> None:
 
 
 STREAMS: Final = {1: "stdout", 2: "stderr"}
+FILE: Final = 0  # the stream that the guest's last read-via-stream or write-via-stream asked for: see `Files`
+STDIN: Final = 3
+FAILED: Final = b"\1\0\0\0" + bytes(8)  # stream-error.last-operation-failed, with an error that nobody can ask
+
+
+def _read(world: World, stream: int, size: int, result: int) -> None:
+    try:
+        data = world.files.read_next(min(size, MAX_READ)) if stream == FILE else b""
+    except OSError:
+        world.memory.write(result, FAILED)
+        return
+    if not data:
+        _closed(world, result)
+        return
+    world.put(result, "<B", 0)
+    world.give(data, result + 4)
 
 
 def _write(world: World, stream: int, pointer: int, size: int, result: int) -> None:
@@ -193,6 +227,13 @@ def _write(world: World, stream: int, pointer: int, size: int, result: int) -> N
     if stream in STREAMS:
         world.outside.output(STREAMS[stream], data)
         world.put(result, "<B", 0)
+    elif stream == FILE:
+        try:
+            world.files.write_next(data)
+        except OSError:
+            world.memory.write(result, FAILED)
+        else:
+            world.put(result, "<B", 0)
     else:
         _closed(world, result)
 
@@ -200,6 +241,8 @@ def _write(world: World, stream: int, pointer: int, size: int, result: int) -> N
 def _check_write(world: World, stream: int, result: int) -> None:
     if stream in STREAMS:
         world.put(result, "<B7xQ", 0, MAX_WRITE)
+    elif stream == FILE:
+        world.put(result, "<B7xQ", 0, world.files.room)
     else:
         world.put(result, "<B7xB", 1, 1)
 
@@ -215,6 +258,10 @@ def _flush(world: World, _stream: int, result: int) -> None:
 
 def _empty_list(world: World, result: int) -> None:
     world.put(result, "<II", 0, 0)
+
+
+def _directories(world: World, result: int) -> None:
+    world.memory.write(result, preopened(world.memory))
 
 
 def _none(world: World, result: int) -> None:
@@ -253,15 +300,17 @@ ANSWERS: Final[dict[str, tuple[str, Callable[..., int | None]]]] = {
     "io/poll#[resource-drop]pollable": ("i", lambda world, handle: world.forget(handle)),
     "io/streams#[method]input-stream.subscribe": ("i>i", lambda world, _stream: world.wait_until(0)),
     "io/streams#[method]output-stream.subscribe": ("i>i", lambda world, _stream: world.wait_until(0)),
-    "io/streams#[method]input-stream.read": ("iIi", lambda world, _stream, _size, result: _closed(world, result)),
+    "io/streams#[method]input-stream.read": ("iIi", _read),
     "io/streams#[method]output-stream.check-write": ("ii", _check_write),
     "io/streams#[method]output-stream.write": ("iiii", _write),
     "io/streams#[method]output-stream.blocking-write-and-flush": ("iiii", _write),
     "io/streams#[method]output-stream.blocking-flush": ("ii", _flush),
     "cli/environment#get-environment": ("i", _empty_list),
     "cli/environment#get-arguments": ("i", _empty_list),
-    "filesystem/preopens#get-directories": ("i", _empty_list),
-    "cli/stdin#get-stdin": (">i", lambda _world: 0),
+    "filesystem/preopens#get-directories": ("i", _directories),
+    "filesystem/types#[resource-drop]descriptor": ("i", lambda world, handle: world.files.drop(handle)),
+    "filesystem/types#[resource-drop]directory-entry-stream": ("i", lambda world, handle: world.files.drop(handle)),
+    "cli/stdin#get-stdin": (">i", lambda _world: STDIN),
     "cli/stdout#get-stdout": (">i", lambda _world: 1),
     "cli/stderr#get-stderr": (">i", lambda _world: 2),
     "cli/terminal-stdin#get-terminal-stdin": ("i", _none),
@@ -276,7 +325,6 @@ ANSWERS: Final[dict[str, tuple[str, Callable[..., int | None]]]] = {
             "io/streams": ("input-stream", "output-stream"),
             "cli/terminal-input": ("terminal-input",),
             "cli/terminal-output": ("terminal-output",),
-            "filesystem/types": ("descriptor", "directory-entry-stream"),
             "sockets/network": ("network",),
             "sockets/udp": ("udp-socket", "incoming-datagram-stream", "outgoing-datagram-stream"),
             "sockets/tcp": ("tcp-socket",),
@@ -288,75 +336,6 @@ ANSWERS: Final[dict[str, tuple[str, Callable[..., int | None]]]] = {
 """Import (interface#function, without package and version) -> (signature, answer).
 
 A signature lists the arguments, then `>` and the result: i is an i32, I an i64."""
-
-
-# Refusals: (error code, where it lies behind the tag byte: the alignment of the ok and error payloads).
-
-FILES, SOCKETS = 31, 1  # filesystem error-code.not-permitted, network error-code.access-denied
-
-
-def _methods(interface: str, resource: str, code: int, offsets: dict[int, str]) -> dict[str, tuple[int, int]]:
-    return {
-        f"{interface}#[method]{resource}.{method}": (code, offset)
-        for offset, methods in offsets.items()
-        for method in methods.split()
-    }
-
-
-REFUSALS: Final[dict[str, tuple[int, int]]] = {
-    **_methods(
-        "filesystem/types",
-        "descriptor",
-        FILES,
-        {
-            1: "advise sync-data get-flags get-type set-size set-times sync create-directory-at set-times-at link-at "
-            "remove-directory-at rename-at symlink-at unlink-file-at",
-            4: "read-via-stream write-via-stream append-via-stream read read-directory open-at readlink-at",
-            8: "write stat stat-at metadata-hash metadata-hash-at",
-        },
-    ),
-    **_methods("filesystem/types", "directory-entry-stream", FILES, {4: "read-directory-entry"}),
-    **_methods(
-        "sockets/udp",
-        "udp-socket",
-        SOCKETS,
-        {
-            1: "start-bind finish-bind unicast-hop-limit set-unicast-hop-limit set-receive-buffer-size "
-            "set-send-buffer-size",
-            4: "stream local-address remote-address",
-            8: "receive-buffer-size send-buffer-size",
-        },
-    ),
-    **_methods("sockets/udp", "incoming-datagram-stream", SOCKETS, {4: "receive"}),
-    **_methods("sockets/udp", "outgoing-datagram-stream", SOCKETS, {8: "check-send send"}),
-    **_methods(
-        "sockets/tcp",
-        "tcp-socket",
-        SOCKETS,
-        {
-            1: "start-bind finish-bind start-connect start-listen finish-listen set-listen-backlog-size "
-            "keep-alive-enabled set-keep-alive-enabled set-keep-alive-idle-time set-keep-alive-interval "
-            "set-keep-alive-count hop-limit set-hop-limit set-receive-buffer-size set-send-buffer-size shutdown",
-            4: "finish-connect accept local-address remote-address keep-alive-count",
-            8: "keep-alive-idle-time keep-alive-interval receive-buffer-size send-buffer-size",
-        },
-    ),
-    **_methods("sockets/ip-name-lookup", "resolve-address-stream", SOCKETS, {2: "resolve-next-address"}),
-    "sockets/ip-name-lookup#resolve-addresses": (SOCKETS, 4),
-    "sockets/udp-create-socket#create-udp-socket": (SOCKETS, 4),
-    "sockets/tcp-create-socket#create-tcp-socket": (SOCKETS, 4),
-}
-
-IDLE: Final = {
-    "sockets/udp#[method]udp-socket.subscribe",
-    "sockets/udp#[method]incoming-datagram-stream.subscribe",
-    "sockets/udp#[method]outgoing-datagram-stream.subscribe",
-    "sockets/tcp#[method]tcp-socket.subscribe",
-    "sockets/ip-name-lookup#[method]resolve-address-stream.subscribe",
-}
-"""Waiting on a socket that cannot exist: ready at once, and the next operation is refused."""
-
-LISTENING: Final = "sockets/tcp#[method]tcp-socket.is-listening"
 
 
 def plain_name(import_name: str) -> str:
@@ -371,11 +350,14 @@ def function_for(import_name: str, signature: str) -> Callable[..., int | None]:
     Raises `EngineError` if there is none: nothing is refused by accident.
     """
     name = plain_name(import_name)
+    expected = ANSWERS[name][0] if name in ANSWERS else FILES[name][0] if name in FILES else signature
+    if signature != expected:
+        raise EngineError(f"the image imports {import_name} with the signature {signature}, not {expected}")
     if name in ANSWERS:
-        expected, answer = ANSWERS[name]
-        if signature != expected:
-            raise EngineError(f"the image imports {import_name} with the signature {signature}, not {expected}")
+        answer = ANSWERS[name][1]
         return lambda *arguments: answer(current.world, *arguments)
+    if name in FILES:
+        return _of_files(*FILES[name][1:])
     if name in IDLE:
         return lambda *_: current.world.wait_until(0)
     if name == LISTENING:
@@ -385,3 +367,11 @@ def function_for(import_name: str, signature: str) -> Callable[..., int | None]:
         refusal = struct.pack(f"<B{offset - 1}xB", 1, code)
         return lambda *arguments: current.world.memory.write(arguments[-1], refusal)
     raise EngineError(f"the image imports {import_name}, which the world does not know")
+
+
+def _of_files(offset: int, answer: Callable[..., bytes]) -> Callable[..., None]:
+    def function(*arguments: int) -> None:
+        world = current.world
+        answered(offset, answer, world.files, world.memory, arguments)
+
+    return function

@@ -15,7 +15,9 @@ from host.conversation import well_formed
 from host.events import Forked, Joined, LoopBegan, LoopEnded
 from host.loop import Agent, Crew, Forks, Tool
 from host.models.port import Reply, Request, ToolSpec
-from tests.loop_scene import Actor, Run, call, calls, spoken, talking, tool_names, whole
+from sandbox import Workspace
+from sandbox.image import Image
+from tests.loop_scene import Actor, Desk, Run, call, calls, spoken, talking, tool_names, whole
 from tests.provider_rules import problems
 
 BRANCHES = [{"name": "hall", "instructions": "Book the hall."}, {"name": "train", "instructions": "Find a train."}]
@@ -309,7 +311,7 @@ class TestContext:
     async def test_r11_an_unknown_mode_is_refused_with_the_known_ones(self) -> None:
         """Before anything is started."""
         run, actor = await planned(fork(context="warm"), "Planned.")
-        assert spoken(actor.requests[1].messages[-1]) == "context is \"inherit\", \"compact\" or \"none\", not 'warm'."
+        assert spoken(actor.requests[1].messages[-1]) == 'context is "inherit", "compact" or "none", not \'warm\'.'
         assert run.told(Forked) == []
 
     @pytest.mark.parametrize(("policy", "said", "mode"), [("always", "none", "inherit"), ("never", "inherit", "none")])
@@ -345,3 +347,25 @@ def test_a_crew_with_unknown_names_is_refused() -> None:
         Crew.of([actor.agent("a"), actor.agent("a")])
     with pytest.raises(HostError, match="hands off to itself"):
         Crew.of([actor.agent("a", handoffs=("a",))])
+
+
+async def test_r65_branches_share_the_workspace_and_files_outlive_them(image: Image) -> None:
+    """With the caller and with each other; names in code do not."""
+
+    def act(request: Request, name: str) -> Reply | str:
+        if spoken(request.messages[-1]).startswith("It ran"):
+            return f"{name} done"
+        return call(
+            "run_code", code=f"secret = 1\nopen('/workspace/{name}.txt', 'w').write('{name} is booked') and None"
+        )
+
+    reads = "import os\nprint(sorted(os.listdir('/workspace')), open('/workspace/hall.txt').read())\nsecret"
+    actor = Actor(planner=playing(fork(), call("run_code", code=reads), "Planned.", branch=act), clerk=[])
+    agent = planner(actor, capabilities=(Desk(actor.agent("clerk")),))
+    with Workspace.temporary() as workspace:
+        async with talking(agent, crew=Crew.of([agent]), image=image, workspace=workspace) as run:
+            assert await run.say("Plan.") == "Planned."
+        assert await trio.Path(workspace.folder, "train.txt").read_text() == "train is booked"
+    told = spoken(actor.requests[-1].messages[-1])
+    assert "['hall.txt', 'train.txt'] hall is booked" in told
+    assert "NameError" in told

@@ -54,7 +54,7 @@ class TestRerun:
         ("arguments", "told"),
         [
             (["run.jsonl", "--at", "9"], "there is no call '9': give a number from 1 to 2, or an id."),
-            (["nothing"], "is no file"),
+            (["nothing"], "No such file"),
         ],
     )
     def test_what_cannot_be_repeated_is_told_in_a_sentence(

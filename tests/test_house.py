@@ -99,6 +99,8 @@ PUBLIC = {
         "SessionClosed",
         "SuspendedError",
         "Usage",
+        "Workspace",
+        "WorkspaceLimits",
         "open_sandbox",
         "read_suspended",
         "resume_sandbox",

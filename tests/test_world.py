@@ -12,6 +12,7 @@ from sandbox.errors import EngineError, GuestCrashed
 from sandbox.randomness import SeededRandomness, SystemRandomness
 from sandbox.world import (
     ANSWERS,
+    FILES,
     IDLE,
     LISTENING,
     MAX_RANDOM,
@@ -148,6 +149,8 @@ class TestPointers:
             ("cli/environment#get-environment", (ROOM - 4,)),
             ("cli/environment#get-arguments", (0xFFFF_FFFF,)),
             ("filesystem/preopens#get-directories", (ROOM - 4,)),
+            ("io/streams#[method]output-stream.write", (0, ROOM - 1, 2, RESULT)),
+            ("io/streams#[method]output-stream.check-write", (0, ROOM - 8)),
             ("cli/terminal-stdin#get-terminal-stdin", (ROOM,)),
             ("io/poll#poll", (ROOM - 3, 1, RESULT)),
         ],
@@ -224,8 +227,22 @@ class TestAnswers:
 
     def test_input_is_at_its_end(self, guest: World) -> None:
         """stream-error.closed."""
-        call("io/streams#[method]input-stream.read", 0, 100, RESULT)
+        stdin = call("cli/stdin#get-stdin")
+        assert stdin is not None
+        call("io/streams#[method]input-stream.read", stdin, 100, RESULT)
         assert at(guest, RESULT, "<B3xB") == (1, 1)
+
+    def test_there_is_no_file_without_a_workspace(self, guest: World) -> None:
+        """Every answer about files is an error of the interface's own: no such file, or no such descriptor."""
+        guest.memory.write(1, b"a")  # a path, and everything else is 1 as well
+        for name, (signature, offset, _) in FILES.items():
+            function = world.function_for(f"wasi:{name}", signature)
+            for handle in (0, 1, 2, 77, 0xFFFF_FFFF):
+                assert function(handle, *[1] * (len(signature) - 2), RESULT) is None
+                written = guest.memory.read(RESULT, 16)
+                assert written[0] == 1, name
+                assert written[offset] in (3, 20, 31), name  # bad-descriptor, no-entry, not-permitted
+        assert guest.outside.seen == []  # type: ignore[attr-defined]
 
     def test_exit_is_a_fault_with_the_status(self, guest: World) -> None:
         """The interpreter gave up; nothing returns to it."""

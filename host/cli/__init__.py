@@ -1,4 +1,5 @@
-"""The command line: `branchpoint run`, `demo`, `chat`, `resume`, `describe`, `image`.
+"""The command line: `branchpoint run`, `demo`, `chat`, `resume`, `describe`, `check`, `inspect`, `lint`, `report`,
+`image`.
 
 Rules:
 
@@ -29,6 +30,9 @@ _COMMANDS: Final = {
     "resume": "host.cli.resume",
     "describe": "host.cli.describe",
     "check": "host.cli.check",
+    "inspect": "host.cli.inspect",
+    "lint": "host.cli.lint",
+    "report": "host.cli.worth",
     "image": "host.cli.images",
 }
 
@@ -107,4 +111,5 @@ def main() -> None:
       branchpoint demo
     then your own:
       branchpoint run script.py --contacts people.vcf --files papers/ --outbox out/ --thread chat.json
+      branchpoint chat --contacts people.vcf --files papers/ --outbox out/
     """

@@ -164,6 +164,7 @@ async def _converse(
             observe=observe,
             image=setting.image,
             points=kept.points,
+            workspace=staff.workspace,
         ) as dialogue,
     ):
         offered = ", ".join(capability.name for capability in staff.capabilities) or "nothing but tasks"

@@ -154,7 +154,7 @@ def find_run(said: str | None) -> Path:
         return Path(said)
     known = sorted(runs_folder().glob(f"*{_ENDING}")) if runs_folder().is_dir() else []
     if not known:
-        where = "" if said is None else f"{said!r} is no file, and "
+        where = "" if said is None else f"{said}: No such file, and "
         raise BadInput(f"{where}no run has been recorded yet: `chat` and `run` leave records.")
     if said in (None, "last"):
         return known[-1]
@@ -162,7 +162,9 @@ def find_run(said: str | None) -> Path:
     if len(found) == 1:
         return found[0]
     newest = ", ".join(place.stem for place in known[-3:])
-    raise BadInput(f"{said!r} is no file and names {'no' if not found else 'more than one'} run; the newest: {newest}.")
+    raise BadInput(
+        f"{said}: No such file, and it names {'no' if not found else 'more than one'} run; the newest: {newest}."
+    )
 
 
 def _ignore(_event: Event) -> None:

@@ -100,7 +100,7 @@ def _again(
         with tempfile.TemporaryDirectory(prefix="branchpoint-rerun-") as folder:
             setting = Setting.read(dict(began.options)).elsewhere(outbox or Path(folder) / "outbox")
             async with setting.staff(setting.model()) as staff:
-                grounds = Grounds(budget=staff.budget, crew=staff.crew, image=setting.image)
+                grounds = Grounds(budget=staff.budget, crew=staff.crew, image=setting.image, workspace=staff.workspace)
                 try:
                     point = point_of(
                         events, chosen.id, grounds, state=lambda name: (states_of(place) / Path(name).name).read_bytes()

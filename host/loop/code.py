@@ -28,6 +28,7 @@ from host.session import HostSession, OnOutput
 from sandbox import Outcome
 from sandbox.image import Image
 from sandbox.moment import Moment
+from sandbox.workspace import Workspace
 
 __all__ = ["Code", "Listening", "Queued", "shown"]
 
@@ -68,8 +69,16 @@ class Code:
     of a fresh one, settled before the first cell.
     """
 
-    def __init__(self, agent: Agent, image: Image | str, extra: tuple[Capability, ...] = ()) -> None:
+    def __init__(
+        self,
+        agent: Agent,
+        image: Image | str,
+        extra: tuple[Capability, ...] = (),
+        *,
+        workspace: Workspace | None = None,
+    ) -> None:
         self._agent = agent
+        self._workspace = workspace
         self._capabilities = (*agent.capabilities, *extra)
         self.state: Moment | None = None
         self._image = image
@@ -124,6 +133,7 @@ class Code:
                 context_policy=agent.context_policy,
                 limits=agent.limits,
                 image=self._image,
+                workspace=self._workspace,
             )
         )
 

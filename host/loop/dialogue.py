@@ -33,6 +33,7 @@ from host.loop.tasks import Tasks
 from host.loop.tree import Tree
 from host.models.port import Usage
 from sandbox.image import Image
+from sandbox.workspace import Workspace
 
 __all__ = ["Dialogue", "TurnInterrupted", "open_dialogue"]
 
@@ -146,14 +147,16 @@ async def open_dialogue(
     image: Image | str = "default",
     points: BranchPoints | None = None,
     crew: Crew | None = None,
+    workspace: Workspace | None = None,
 ) -> AsyncIterator[Dialogue]:
     """A conversation with an agent, from the start or on from `conversation`. Its tasks end with the block.
 
     `inherited` is for a conversation that itself stands below others. `observe` is told all events of the tree, and
-    `points` keeps its branch points; `crew` are the agents that it can be handed to or branch into.
+    `points` keeps its branch points; `crew` are the agents that it can be handed to or branch into; `workspace` holds
+    the files that the code of all of them shares.
     Raises BudgetSpent in the block when the budget's time is over.
     """
-    tree = Tree(budget=budget, observe=observe, image=image, points=points, crew=crew)
+    tree = Tree(budget=budget, observe=observe, image=image, points=points, crew=crew, workspace=workspace)
     loop = make(
         agent,
         tree,

@@ -105,13 +105,21 @@ class Loop:
         found = self._codes.get(self.agent.name)
         if found is None:
             extra = () if self.company is None else self.company.in_code()
-            found = self._codes[self.agent.name] = Code(self.agent, self.tree.image, extra)
+            found = Code(self.agent, self.tree.image, extra, workspace=self.tree.workspace)
+            self._codes[self.agent.name] = found
         return found
 
     async def aclose(self) -> None:
         """Give the sandboxes back."""
         for code in self._codes.values():
             await code.aclose()
+
+    def _moves(self, move: Move) -> None:
+        call = current_call()
+        assert move.target is not None
+        assert call is not None
+        source, target = self.agent.name, move.target.name
+        self.tree.tell(HandedOff(loop=self.id, call=call, source=source, target=target, reason=move.reason))
 
     def _hand_over(self, target: Agent) -> None:
         """Control moves: the same transcript, the target's instructions and tools."""
@@ -148,7 +156,7 @@ class Loop:
         if self._prepared.code is not None:
             offers.append(Offer(spec=self._prepared.code, call=self._run_code))
         self._move = Move()
-        offers += transfers(self.agent, self.tree.crew, self._move, current_call)
+        offers += transfers(self.agent, self.tree.crew, self._move, self._moves)
         if self._prepared.fork is not None:
             offers.append(self._forking(self._prepared.fork))
         if self.company is not None:
@@ -272,13 +280,8 @@ class Loop:
         results = tuple(one.result() for one in made if one.value is not PENDING)
         if results:
             self.exchange.append(Message(role="tool", parts=results))
-        if self._move.target is not None and self._move.call is not None:
-            source, move = self.agent.name, self._move
+        if self._move.target is not None:
             self._hand_over(self._move.target)
-            told = HandedOff(
-                loop=self.id, call=self._move.call, source=source, target=self.agent.name, reason=move.reason
-            )
-            self.tree.tell(told)
         ending = next((one for one in made if one.ends), None)
         return None if ending is None else Ended(by=ending.call.name, value=ending.value, turns=0)
 

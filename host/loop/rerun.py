@@ -34,6 +34,7 @@ from host.loop.crew import Crew
 from host.loop.exchange import Exchange
 from host.models.port import Usage
 from sandbox.image import Image
+from sandbox.workspace import Workspace
 
 if TYPE_CHECKING:
     from host.loop.loop import Loop
@@ -75,11 +76,14 @@ def _told(side: Side) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grounds:
-    """What a repeated run stands on, as the first one did: budget, crew and sandbox image."""
+    """What a repeated run stands on, as the first one did: budget, crew, sandbox image and workspace. Files are as they
+    are now, not as they were.
+    """
 
     budget: Budget
     crew: Crew
     image: Image | str
+    workspace: Workspace | None = None
 
 
 class BranchPoints:
@@ -129,7 +133,7 @@ class BranchPoints:
             call_id=call,
             number=number,
             state=state,
-            grounds=Grounds(budget=tree.purse.budget, crew=tree.crew, image=tree.image),
+            grounds=Grounds(budget=tree.purse.budget, crew=tree.crew, image=tree.image, workspace=tree.workspace),
             results=results,
             original=lambda: rest(self._told[at:], delegated),
         )

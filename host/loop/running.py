@@ -32,6 +32,7 @@ from host.loop.steering import Steering
 from host.loop.tasks import Tasks
 from host.loop.tree import Tree
 from sandbox.image import Image
+from sandbox.workspace import Workspace
 
 __all__ = ["make", "run", "run_again", "run_agent"]
 
@@ -46,11 +47,13 @@ async def run_agent(
     image: Image | str = "default",
     points: BranchPoints | None = None,
     crew: Crew | None = None,
+    workspace: Workspace | None = None,
 ) -> Ended:
     """Run an agent on a request until it answers.
 
     Within a call of a capability that a loop makes, it joins the loop's tree. `budget`, `image`, `crew` (who can be
-    handed to, or be a branch) and `points` (which keeps branch points) are for the first loop of a tree; `observe` is
+    handed to, or be a branch), `workspace` (the files that its code has) and `points` (which keeps branch points) are
+    for the first loop of a tree; `observe` is
     told of what happens from here on down. Raises NoAnswer if the turns are used up, BudgetSpent if the tree's budget
     is, and what the model raises; a tool's faults pass through.
     """
@@ -68,7 +71,7 @@ async def run_agent(
             delegation=at.delegation,
         )
         return await run(loop)
-    tree = Tree(budget=budget, observe=observe, image=image, points=points, crew=crew)
+    tree = Tree(budget=budget, observe=observe, image=image, points=points, crew=crew, workspace=workspace)
     with tree.in_time():
         return await run(make(agent, tree, kind="call", request=request, inherited=inherited))
 
@@ -156,7 +159,9 @@ async def run_again(point: BranchPoint, choice: ContextChoice, *, observe: Obser
     agent, grounds = point.agent, point.grounds
     if agent.context_policy != "model":
         agent = replace(agent, context_policy="model")  # this time somebody does choose
-    tree = Tree(budget=grounds.budget, observe=observe, image=grounds.image, crew=grounds.crew)
+    tree = Tree(
+        budget=grounds.budget, observe=observe, image=grounds.image, crew=grounds.crew, workspace=grounds.workspace
+    )
     loop = make(agent, tree, kind="conversation", request="", inherited=Inherited.cold(), fork_depth=point.fork_depth)
     loop.kind = "call"  # it ends with an answer, and not before its tasks have
     loop.exchange = point.exchange.copy()

@@ -20,12 +20,13 @@ from host.loop.crew import Crew
 from host.loop.prepared import Prepared
 from host.loop.rerun import BranchPoints
 from sandbox.image import Image
+from sandbox.workspace import Workspace
 
 __all__ = ["Tree"]
 
 
 class Tree:
-    """One run: its purse, its observers, its crew, its sandbox image, and the names of its loops."""
+    """One run: its purse, its observers, its crew, its sandbox image, its workspace, and the names of its loops."""
 
     def __init__(
         self,
@@ -35,12 +36,14 @@ class Tree:
         image: Image | str = "default",
         points: BranchPoints | None = None,
         crew: Crew | None = None,
+        workspace: Workspace | None = None,
     ) -> None:
         self.purse = Purse(budget or Budget())
         self.image = image
         self.began = trio.current_time()
         self.points = points
         self.crew = crew or Crew()
+        self.workspace = workspace
         heard = (None if points is None else points.observe, observe)
         self._observers = tuple(each for each in heard if each is not None)
         self._numbers = count(1)

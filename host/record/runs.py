@@ -7,8 +7,8 @@ that is still going on. Rules:
   subtree's is the sum over its loops, each counted once, so the roots add up to the total.
 - A cache hit is what a provider reported. `cached` is None where none of those counted reported anything, and 0 only
   where one said so.
-- Events may be missing, as after a crash. A loop whose parent did not begin in these events is a root; one that did not
-  end has not ended.
+- Events may be missing, as after a crash. A loop whose parent did not begin before it in these events is a root; one
+  that did not end has not ended.
 """
 
 from __future__ import annotations
@@ -139,7 +139,8 @@ def loops(events: Iterable[Event]) -> Loops:
             calls=one.calls,
         )
     by_id = {name: made[name] for name in seen}
-    return Loops(roots=tuple([loop for loop in by_id.values() if loop.began.parent not in by_id]), by_id=by_id)
+    placed = {child for one in seen.values() for child in one.children}
+    return Loops(roots=tuple([loop for name, loop in by_id.items() if name not in placed]), by_id=by_id)
 
 
 type Outcome = Literal["answered", "asked back", "failed", "cancelled", "stopped", "running", "no loop"]

@@ -39,7 +39,7 @@ _PIECE: Final = re.compile(
     re.VERBOSE,
 )
 _ENDS: Final = ".:!?-\u2013\u2014\u2026*"
-_IDENTIFIER: Final = re.compile(r"[@/\\_]|\w\.\w|\d[^\W\d_]|[^\W\d_]\d")
+_IDENTIFIER: Final = re.compile(r"[@/\\_]|\w\.\w|\d[^\W\d_]|[^\W\d_]-?\d")
 _NUMBER: Final = re.compile(r"[-+]?\d[\d.,:-]*\d%?|\d{2,}")
 _SENTENCE_END: Final = re.compile(r"[.!?:]$")
 _SHORTEST: Final = 6

@@ -76,6 +76,22 @@ class Worth:
         """What the history cost over all of the child's requests, or would have cost."""
         return None if self.history is None else self.history * self.requests
 
+    def as_plain(self) -> dict[str, object]:
+        """The choice and its verdict as JSON data."""
+        choice = self.delegation.choice
+        return {
+            "id": choice.id,
+            "path": choice.path,
+            "context": choice.context,
+            "chooser": choice.chooser,
+            "verdict": self.verdict,
+            "words": list(self.words),
+            "history": self.history,
+            "requests": self.requests,
+            "tokens": self.tokens,
+            "cached": self.cached,
+        }
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
@@ -117,6 +133,19 @@ class Report:
         """What the forked children read from caches, where that was reported; None if it was nowhere."""
         reported = [each.cached for each in self.forked if each.cached is not None]
         return sum(reported) if reported else None
+
+    def as_plain(self) -> dict[str, object]:
+        """The sums as JSON data. Shares are of the choices that came to an end; null where there are none."""
+        forked = Counter(each.verdict for each in self.forked)
+        cold = Counter(each.verdict for each in self.cold)
+        return {
+            "delegations": len(self.choices),
+            "forked": {"count": len(self.forked)} | {verdict: forked[verdict] for verdict in _FORKED},
+            "cold": {"count": len(self.cold)} | {verdict: cold[verdict] for verdict in _COLD},
+            "used_share": _share(forked, "used", "unused", "empty"),
+            "asked_or_guessed_share": _share(cold, "asked", "guessed", "sufficed", wanted=2),
+            "tokens": {"spent": self.spent, "wasted": self.wasted, "saved": self.saved, "cached": self.cached},
+        }
 
     def render_text(self) -> str:
         """The report for people: sums, then each choice that deserves a look."""
@@ -168,6 +197,12 @@ def _line(each: Worth) -> str:
 def _listed(choices: Iterable[Worth], said: Mapping[Verdict, str]) -> str:
     counts = Counter(each.verdict for each in choices)
     return ", ".join(f"{counts[verdict]} {words}" for verdict, words in said.items())
+
+
+def _share(counts: Counter[Verdict], *verdicts: Verdict, wanted: int = 1) -> float | None:
+    """The share of the first `wanted` of these verdicts among all of them."""
+    among = sum(counts[verdict] for verdict in verdicts)
+    return round(sum(counts[verdict] for verdict in verdicts[:wanted]) / among, 3) if among else None
 
 
 def _counted(number: int, what: str) -> str:

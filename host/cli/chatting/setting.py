@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal, Self
@@ -16,6 +16,7 @@ from host.cli.inputs import Places, clear_errors, opened
 from host.loop import Agent, Budget, Crew
 from host.models.port import Model
 from host.samples import SAMPLES
+from sandbox import Workspace
 from sandbox.image import DEFAULT
 
 __all__ = ["Setting", "Staff"]
@@ -38,6 +39,7 @@ class Staff:
     budget: Budget
     capabilities: tuple[Capability, ...]
     model: str
+    workspace: Workspace | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +85,7 @@ class Setting:
         )
 
     def model(self) -> Model:
-        """The model of those that have none of their own. Raises BadInput for a wrong name, or where a key is missing."""
+        """The model of those that have none of their own. Raises BadInput for a wrong name, and without a key."""
         kind, _, file = self.spec.partition(":")
         with clear_errors():
             if kind == "scripted":  # for tests
@@ -141,7 +143,13 @@ class Setting:
             files=project.places.get("search"),
             outbox=project.places.get("outbox"),
         ).updated(places)
-        async with opened(found, model=model) as capabilities:
+        async with AsyncExitStack() as stack:
+            capabilities = await stack.enter_async_context(opened(found, model=model))
+            workspace = None
+            if project.workspace is not None:
+                with clear_errors(about=file):
+                    project.workspace.mkdir(parents=True, exist_ok=True)
+                    workspace = stack.enter_context(Workspace(str(project.workspace)))
             with clear_errors(about=file):
                 team = project.build(capabilities={each.name: each for each in capabilities})
             yield Staff(
@@ -150,6 +158,7 @@ class Setting:
                 budget=team.budget,
                 capabilities=tuple(capabilities),
                 model=team.start.model.name,
+                workspace=workspace,
             )
 
     def elsewhere(self, outbox: Path) -> Setting:
