@@ -19,7 +19,7 @@ import trio
 from host.context import Inherited
 from host.conversation import Conversation
 from host.errors import HostError
-from host.events import How, Observe, TurnEnded
+from host.events import How, LoopEnded, Observe, TurnEnded
 from host.loop.agent import Agent
 from host.loop.budget import Budget
 from host.loop.crew import Crew
@@ -105,6 +105,22 @@ class Dialogue:
             self._quiet = trio.Event()
             await self._quiet.wait()
 
+    def end(self) -> None:
+        """Tell that the conversation is over."""
+        loop, tree = self._loop, self._loop.tree
+        text = self._ended if isinstance(self._ended, str) else f"{type(self._ended).__name__}: {self._ended}"
+        tree.tell(
+            LoopEnded(
+                loop=loop.id,
+                how="answered" if isinstance(self._ended, str) else "failed",
+                text=text,
+                turns=loop.turns,
+                usage=loop.usage,
+                seconds=tree.now(),
+                at=tree.now(),
+            )
+        )
+
     async def _attend(self) -> None:
         """Answer what enters without anybody asking."""
         while True:
@@ -183,3 +199,4 @@ async def open_dialogue(
     finally:
         with trio.CancelScope(shield=True):
             await loop.aclose()
+        dialogue.end()
