@@ -29,7 +29,7 @@ from host.capability import Delegation, Dispatch
 from host.context import DIALECTS, ContextChoice, Inherited
 from host.conversation import Conversation, Message, Text, ToolResult
 from host.errors import HostError
-from host.events import Delegated, Delivered, HandedOff, Kind, Printed, Replied, Requested, Spoke
+from host.events import Delivered, HandedOff, Kind, Printed, Replied, Requested, Spoke
 from host.loop.agent import Agent, Ended, NoAnswer, ToolError
 from host.loop.arguments import checked
 from host.loop.calling import PENDING, current_call, make_all
@@ -45,6 +45,7 @@ from host.loop.offers import Offer, of_capabilities, of_tool
 from host.loop.place import Place, standing
 from host.loop.prepared import branch_agents
 from host.loop.rerun import BranchPoint
+from host.loop.telling import told
 from host.loop.tree import Tree
 from host.models.port import Delta, Reply, Request, ToolSpec, Usage
 
@@ -341,22 +342,10 @@ class Loop:
     def delegated(self, delegation: Delegation, call: str | None) -> None:
         """Tell of a delegation before it is made, and keep its branch point where those are asked for."""
         sent = self.exchange.last
-        self.tree.tell(
-            Delegated(
-                id=delegation.id,
-                loop=self.id,
-                call=call,
-                path=delegation.path,
-                context=delegation.context,
-                chooser=delegation.chooser,
-                requested=delegation.requested,
-                inherited=delegation.inherited,
-                offered=delegation.offered,
-                tools=tuple(tool.name for tool in sent.request.tools) if sent is not None else (),
-                instructions=self._prepared.instructions,
-                at=self.tree.now(),
-            )
-        )
+        tools = () if sent is None else tuple(tool.name for tool in sent.request.tools)
+        instructions = self._prepared.instructions
+        at = self.tree.now()
+        self.tree.tell(told(delegation, loop=self.id, call=call, at=at, tools=tools, instructions=instructions))
         if self.tree.points is not None and delegation.call is None:
             self.tree.points.note(self, delegation.id, call)
 

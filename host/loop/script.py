@@ -11,9 +11,10 @@ from contextlib import contextmanager
 import trio
 
 from host.capability import Delegation
-from host.events import Delegated, Event, LoopBegan, LoopEnded, Printed
+from host.events import Event, LoopBegan, LoopEnded, Printed
 from host.loop.code import shown
 from host.loop.place import Place, standing
+from host.loop.telling import told
 from host.loop.tree import Tree
 from host.models.port import Usage
 from sandbox import Outcome
@@ -41,20 +42,7 @@ class ScriptRun:
 
     def record(self, delegation: Delegation) -> None:
         """A delegating call is about to be made."""
-        self._tell(
-            Delegated(
-                id=delegation.id,
-                loop=self.loop,
-                call=None,
-                path=delegation.path,
-                context=delegation.context,
-                chooser=delegation.chooser,
-                requested=delegation.requested,
-                inherited=delegation.inherited,
-                offered=delegation.offered,
-                at=self._tree.now(),
-            )
-        )
+        self._tell(told(delegation, loop=self.loop, call=None, at=self._tree.now()))
 
     @contextmanager
     def around(self, delegation: Delegation | None, _path: str) -> Iterator[None]:
