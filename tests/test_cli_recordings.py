@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from host.cli.chatting.setting import Setting
 from host.cli.inputs import BadInput
 from host.cli.recordings import find_run, recording, runs_folder
 from host.events import Delegated, LoopBegan, LoopEnded, RunBegan, TaskChanged
@@ -115,3 +116,9 @@ def test_a_script_that_is_run_leaves_a_record_of_what_its_calls_started(image: I
     assert command("run", tmp_path / "script.py", *options[:-2], "--no-record").exit_code == 0
     assert not (tmp_path / ".state").exists()
     assert image
+
+
+def test_no_key_is_in_what_a_record_begins_with() -> None:
+    """Not one that stands in the address of a server."""
+    options = Setting(spec="openai:x", base_url="https://me:secret@host.example:8080/v1?key=secret").options()
+    assert options["base-url"] == "https://host.example:8080/v1"

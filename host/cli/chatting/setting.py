@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal, Self
+from urllib.parse import urlsplit, urlunsplit
 
 from host.capability import Capability
 from host.cli.inputs import Places, clear_errors, opened
@@ -59,7 +60,7 @@ class Setting:
         """The options by name, with absolute paths: what a record begins with."""
         return {
             "model": self.spec,
-            "base-url": self.base_url,
+            "base-url": None if self.base_url is None else _without_secrets(self.base_url),
             **self.places.to_plain(),
             "thread": None if self.thread is None else self.thread.resolve(),
             "image": None if self.image == DEFAULT else self.image,
@@ -166,3 +167,9 @@ class Setting:
         if self.places.outbox is None and self.sample is None and self.agents is None:
             return self
         return replace(self, places=replace(self.places, outbox=outbox))
+
+
+def _without_secrets(url: str) -> str:
+    """A server's address without what a record must not hold: a user and password, a query with a key."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
