@@ -203,7 +203,7 @@ class Delivered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskChanged:
-    """A task is in a new state. `task` is its label ("send_the_report__1"), `loop` the id of its loop."""
+    """A task is in a new state. `task` is its label ("count_the_boats__1"), `loop` the id of its loop."""
 
     task: str
     loop: str

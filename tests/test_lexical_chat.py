@@ -303,3 +303,11 @@ async def test_no_conversation_breaks_it(before: list[Message], said: str) -> No
     reply = await Lexical().reply(request)
     assert reply == await Lexical().reply(request)
     assert reply.calls or reply.text
+
+
+@pytest.mark.parametrize("said", ["thanks", "Hello!", "ok", "what can you do?"])
+async def test_courtesy_is_looked_up_nowhere(said: str) -> None:
+    """It names nothing; the model says what it is and what it can do."""
+    chat = Chat(knowing)
+    assert (await chat.say(said)).startswith("I am no language model")
+    assert chat.calls == []

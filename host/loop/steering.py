@@ -1,6 +1,6 @@
 """The tools by which a model starts and steers tasks. The fixed one is always the same; the others come and go.
 
-A steering tool is named after its task ("stop_send_the_report__1"), so that a model cannot mistake one task for
+A steering tool is named after its task ("stop_count_the_boats__1"), so that a model cannot mistake one task for
 another, and exists only while the task does.
 """
 

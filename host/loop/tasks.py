@@ -41,7 +41,7 @@ _OVER: Final = ("finished", "failed", "stopped")
 
 
 class Task:
-    """One task, as whoever started it holds it. `label` names it among its siblings: "send_the_report__1".
+    """One task, as whoever started it holds it. `label` names it among its siblings: "count_the_boats__1".
 
     Await it, or `result`, for its answer. The steering methods raise `TaskEnded` once it is over.
     """

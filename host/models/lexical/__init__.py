@@ -32,7 +32,7 @@ How it talks (where there are tools that ask, do things, or start tasks)
   3. A question goes to the asking tools whose own words it fits, to all of them where none fits better; a name of two
      words with a word of what is wanted of it starts cold, all else by the tool's default. (`talk`)
   4. An order's parameters are filled from what the asking tools find: which of them is asked for which parameter is
-     said by the words of both ("`to` is an address", "Sarah's address"), and which field of the record it takes by the
+     said by the words of both ("`to` is an address", "Ann's address"), and which field of the record it takes by the
      field's name and look. (`talk`, `found`)
   5. What a tool asks back is passed on with its options by number; the next thing said chooses one, by number or
      words, and the order goes on from there. (`turns`)

@@ -17,7 +17,7 @@ from host.context import read_section
 from host.conversation import ToolCall
 from host.models.lexical.found import Found, found_in, value_for
 from host.models.lexical.kit import Ask, Kit, Slot, kit
-from host.models.lexical.language import stem, terms
+from host.models.lexical.language import COMMON, is_function_word, stem, terms
 from host.models.lexical.speech import KINDS, POINTING_ALONE, POSSESSIVE
 from host.models.lexical.turns import Outcome, Turn, chosen, options_in, turns
 from host.models.lexical.wishes import Do, Know, Look, Progress, Start, Steer, Unclear, Wish, wishes
@@ -287,7 +287,16 @@ def _wanted(turn: Turn, tools: Kit, *, inherits: bool) -> list[Wish]:
     if turn.sayings:
         last = wishes(turn.sayings[-1].text, tools, inherits=inherits)
         found += [wish for wish in last if not (found and isinstance(wish, Know))]
+    found = [wish for wish in found if not (isinstance(wish, Look) and _is_courtesy(wish.text))]
     return [wish for at, wish in enumerate(found) if wish not in found[:at]]
+
+
+def _is_courtesy(text: str) -> bool:
+    """Whether nothing is named that could be looked up: thanks, a greeting, a question about what can be done."""
+    said = [word for word in terms(text) if word not in ("ok", "okay")]
+    return all(word in COMMON or is_function_word(word) for word in said) and not any(
+        word in POINTING_ALONE or word in POSSESSIVE for word in said
+    )
 
 
 def _places(wish: Do, tools: Kit) -> dict[Slot, tuple[Ask, str]]:
@@ -306,7 +315,7 @@ def _places(wish: Do, tools: Kit) -> dict[Slot, tuple[Ask, str]]:
 
 
 def _of(whom: str, word: str) -> str:
-    """A question for something of someone's, such as "Sarah's address"."""
+    """A question for something of someone's, such as "Ann's address"."""
     if whom.lower() in POSSESSIVE:
         return f"{POSSESSIVE[whom.lower()]} {word}"
     return f"{whom}'s {word}" if len(whom.split()) <= _LONGEST_OWNED else f"the {word} of {whom}"
