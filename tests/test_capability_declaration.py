@@ -355,6 +355,7 @@ def test_the_public_names_are_these() -> None:
         "Offered",
         "Policy",
         "Table",
+        "Terms",
         "choice_text",
         "context_local",
         "declared",

@@ -207,10 +207,7 @@ class TestMistake05WrongNamesAndArguments:
             (
                 'await contacts.ask("Ann?", context="warm")',
                 "ValueError",
-                (
-                    "contacts.ask() has no context 'warm'. It takes 'fork' (the conversation so far goes along) or 'cold' "
-                    "(the request alone)."
-                ),
+                """contacts.ask(): context is "fork" or "cold", not 'warm'.""",
             ),
         ],
     )
