@@ -18,6 +18,7 @@ from host.conversation import Message, Opaque, Part, Refusal, Summary, Text, Too
 __all__ = ["Steering", "steering_of"]
 
 _WORD: Final = re.compile(r"[A-Za-z0-9_]+")
+_UNICODE: Final = re.compile(r"u[0-9a-fA-F]{4}")
 _MARK: Final = "__"
 _ESCAPED: Final = frozenset("abfnrtv")  # the letters that an escape may end with, in code that was written as JSON
 
@@ -50,9 +51,14 @@ class Steering:
         word, before = found[0], found.string[found.start() - 1 : found.start()]
         if word in self._names:
             return _neutral(word)
-        if before == "\\" and word[0] in _ESCAPED and word[1:] in self._names:
-            return f"{word[0]}{_neutral(word[1:])}"
-        return word
+        start = 0
+        if before == "\\":
+            start = 5 if _UNICODE.match(word) else 1 if word[0] in _ESCAPED else 0
+        core = word[start:].strip("_")  # it may stand between marks of emphasis
+        if core not in self._names:
+            return word
+        at = word.index(core, start)
+        return f"{word[:at]}{_neutral(core)}{word[at + len(core) :]}"
 
     def without(self, message: Message) -> Message:
         """The message without the names, for a child that goes on from it; the same one if it has none.

@@ -10,10 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from difflib import get_close_matches
+from typing import Final
 
 from host.loop.agent import ToolError
 
-__all__ = ["checked", "parsed"]
+__all__ = ["checked", "parsed", "short"]
+
+_MOST: Final = 5  # unknown arguments that are named
+_LONGEST: Final = 80  # characters of a name
 
 
 def checked(tool: str, schema: Mapping[str, object], text: str) -> dict[str, object]:
@@ -27,11 +31,13 @@ def checked(tool: str, schema: Mapping[str, object], text: str) -> dict[str, obj
     assert isinstance(properties, Mapping)
     assert required is None or isinstance(required, list | tuple)
     wrong: list[str] = []
-    for name in given:
-        if name not in properties:
-            near = get_close_matches(name, properties, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else f" It takes: {', '.join(properties)}."
-            wrong.append(f"{tool} has no argument {name!r}.{hint}")
+    unknown = [name for name in given if name not in properties]
+    for name in map(short, unknown[:_MOST]):
+        near = get_close_matches(name, properties, n=1)
+        hint = f" Did you mean {near[0]!r}?" if near else f" It takes: {', '.join(properties)}."
+        wrong.append(f"{tool} has no argument {name!r}.{hint}")
+    if len(unknown) > _MOST:
+        wrong.append(f"And {len(unknown) - _MOST:,} more that it has not.")
     values: dict[str, object] = {}
     for name, described in properties.items():
         if name in given:
@@ -46,6 +52,11 @@ def checked(tool: str, schema: Mapping[str, object], text: str) -> dict[str, obj
     if wrong:
         raise ToolError(" ".join(wrong))
     return values
+
+
+def short(name: str) -> str:
+    """A name as it may stand in a sentence, whatever a model made of it."""
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
 def parsed(tool: str, text: str) -> dict[str, object]:

@@ -64,8 +64,8 @@ def _within(call: ToolCall) -> Iterator[None]:
         _CALL.reset(reset)
 
 
-async def _failing(why: str) -> object:
-    raise ToolError(why)
+async def _failing(error: Exception) -> object:
+    raise error
 
 
 async def make_all(
@@ -81,9 +81,9 @@ async def make_all(
         offer = offers.get(one.call.name)
         with _within(one.call):
             try:
-                return _failing(unknown(one.call.name)) if offer is None else offer.call(one.call.arguments)
-            except ToolError as error:
-                return _failing(str(error))
+                return _failing(ToolError(unknown(one.call.name))) if offer is None else offer.call(one.call.arguments)
+            except Exception as error:  # told, or raised, where it is waited for
+                return _failing(error)
 
     async def finish(one: Made, begun: Awaitable[object]) -> None:
         with _within(one.call):

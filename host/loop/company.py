@@ -41,6 +41,15 @@ class Company(Protocol):
         """Whether results are still to come."""
         ...
 
+    @property
+    def held_up(self) -> str | None:
+        """What to say where no result will come by itself; None where one may."""
+        ...
+
+    def started_by(self, call: str) -> bool:
+        """Whether a task was started by this call, so that its result is still to come."""
+        ...
+
     def pass_on(self, above: Inherited) -> None:
         """What was received from above is new: the forked ones are to hear of it."""
         ...

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 
 import trio
 
@@ -45,15 +46,24 @@ class TurnInterrupted(HostError):
     """The turn was interrupted before it came to an answer."""
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Speaker:
+    """Somebody who said something and waits for the answer of the turn that hears it."""
+
+    item: Item
+    answered: trio.Event = field(default_factory=trio.Event)
+    outcome: str | Exception = ""
+
+
 class Dialogue:
     """A conversation that goes on. Use `open_dialogue`."""
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
-        self._one_at_a_time = trio.Lock()
+        self._speakers: list[_Speaker] = []
+        self._over = False
         self._scope: trio.CancelScope | None = None
         self._ended: str | Exception = ""  # by what the last turn did
-        self._quiet = trio.Event()
 
     @property
     def conversation(self) -> Conversation:
@@ -79,18 +89,30 @@ class Dialogue:
         return self._scope is not None
 
     async def say(self, text: str) -> str:
-        """Say something, and get the answer of the turn that heard it.
+        """Say something, and get the answer of the turn that heard it. To cancel this interrupts that turn, unless it
+        heard somebody else, too.
 
         Raises TurnInterrupted, and what a turn fails by: NoAnswer, BudgetSpent, ModelError, or a tool's fault.
+        HostError once the conversation is over.
         """
-        item = Item(message=said(text))
-        self._loop.inbox.post(item)
-        async with self._one_at_a_time:
-            if item in self._loop.inbox:
-                await self._turn()
-            if isinstance(self._ended, Exception):
-                raise self._ended
-            return self._ended
+        if self._over:
+            raise HostError("the conversation is over")
+        speaker = _Speaker(item=Item(message=said(text)))
+        self._speakers.append(speaker)
+        self._loop.inbox.post(speaker.item)
+        try:
+            await speaker.answered.wait()
+        except trio.Cancelled:
+            self._speakers.remove(speaker)
+            if self._heard(speaker) and not any(self._heard(other) for other in self._speakers):
+                self.interrupt()
+            raise
+        if isinstance(speaker.outcome, Exception):
+            raise speaker.outcome
+        return speaker.outcome
+
+    def _heard(self, speaker: _Speaker) -> bool:
+        return speaker.item not in self._loop.inbox
 
     def interrupt(self) -> bool:
         """End the turn that is under way; whether there was one."""
@@ -101,12 +123,15 @@ class Dialogue:
 
     async def settled(self) -> None:
         """Come back when no task runs, and every result has been answered."""
-        while self._loop.inbox or self.is_busy or (self._loop.company is not None and self._loop.company.busy):
-            self._quiet = trio.Event()
-            await self._quiet.wait()
+        company = self._loop.company
+        await self._loop.inbox.until(
+            lambda: not (self._loop.inbox or self.is_busy or (company is not None and company.busy))
+        )
 
     def end(self) -> None:
-        """Tell that the conversation is over."""
+        """Tell that the conversation is over, and everybody who still waits for an answer."""
+        self._over = True
+        self._answer_all(HostError("the conversation ended before this was answered"), unheard=True)
         loop, tree = self._loop, self._loop.tree
         text = self._ended if isinstance(self._ended, str) else f"{type(self._ended).__name__}: {self._ended}"
         tree.tell(
@@ -122,34 +147,46 @@ class Dialogue:
         )
 
     async def _attend(self) -> None:
-        """Answer what enters without anybody asking."""
+        """Answer whatever enters: what somebody says, and results that come by themselves."""
         while True:
             await self._loop.inbox.filled()
-            async with self._one_at_a_time:
-                if self._loop.inbox:
-                    await self._turn()
+            await self._turn()
 
     async def _turn(self) -> None:
-        """One turn. It raises nothing: how it ended is kept for whoever spoke, and told."""
+        """One turn. It raises nothing: how it ended goes to whom it heard, and is told."""
         turns, used = self._loop.turns, self._loop.usage
-        how: How = "failed"
+        how: How = "cancelled"
+        ended: str | Exception = TurnInterrupted("The turn was interrupted before it came to an answer.")
         try:
             with trio.CancelScope() as self._scope:
-                ended = await self._loop.answer()
-                how, self._ended = "answered", rendered(ended.value)
+                how, ended = "answered", rendered((await self._loop.answer()).value)
             if self._scope.cancelled_caught:
                 self._loop.break_off(_GIVEN_UP)
-                how, self._ended = "cancelled", TurnInterrupted("The turn was interrupted before it came to an answer.")
         except Exception as error:
+            how, ended = "failed", error
             self._loop.break_off(_FAILED)
-            self._ended = error
+        except trio.Cancelled:
+            self._loop.break_off(_GIVEN_UP)
+            raise
         finally:
             self._scope = None
-            self._quiet.set()
-        text = self._ended if isinstance(self._ended, str) else f"{type(self._ended).__name__}: {self._ended}"
+        self._ended = ended
+        self._answer_all(ended)
+        text = ended if isinstance(ended, str) else f"{type(ended).__name__}: {ended}"
         turns, usage = self._loop.turns - turns, self._loop.usage - used
         tree = self._loop.tree
         tree.tell(TurnEnded(loop=self._loop.id, how=how, text=text, turns=turns, usage=usage, at=tree.now()))
+        self._loop.inbox.stir()
+
+    def _answer_all(self, outcome: str | Exception, *, unheard: bool = False) -> None:
+        """Give this to everybody who was heard, and, with `unheard`, to those who were not."""
+        waiting, self._speakers = self._speakers, []
+        for speaker in waiting:
+            if unheard or self._heard(speaker):
+                speaker.outcome = outcome
+                speaker.answered.set()
+            else:
+                self._speakers.append(speaker)
 
 
 @asynccontextmanager

@@ -22,6 +22,8 @@ import trio
 
 from host.capability import Delegation, Heritage, Terms
 from host.context import DIALECTS, ContextChoice, Inherited, Start, branch_start
+from host.context.section import readable
+from host.errors import CapabilityError
 from host.events import Arm, Forked, Joined
 from host.loop.agent import Agent, Ended, ToolError
 from host.loop.arguments import parsed
@@ -35,7 +37,8 @@ TERMS: Final = Terms(dialect=DIALECTS["modes"], defaults=DIALECTS["modes"].defau
 _FIELDS: Final[tuple[str, ...]] = ("name", "instructions", "agent")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9 _.-]{0,39}")
 _FORM: Final = 'Write: fork(branches=[{"name": "...", "instructions": "..."}]).'
-_BLOCK: Final = re.compile(r"^(?=#{1,6} )", re.MULTILINE)
+_BLOCK: Final = re.compile(r"^(?=\s{0,3}#{1,6}\s)", re.MULTILINE)
+_ESCAPE: Final = r"\\"  # before a heading in an answer, so that it is none
 
 
 type Begin = Callable[..., Start]
@@ -74,6 +77,10 @@ class Branch(Protocol):
 
     async def run(self) -> Ended:
         """Run it to its answer."""
+        ...
+
+    def abandon(self) -> None:
+        """Tell that it will not run."""
         ...
 
 
@@ -152,9 +159,15 @@ def forking(
                 siblings=[other.name for other in planned if other is not each],
                 assignment=each.instructions,
             )
-            branches.append(
-                loop.branch(each.agent, begin, name=each.name, request=each.instructions, delegation=delegation.id)
-            )
+            try:
+                branch = loop.branch(
+                    each.agent, begin, name=each.name, request=each.instructions, delegation=delegation.id
+                )
+            except CapabilityError as error:
+                for begun in branches:
+                    begun.abandon()
+                raise ToolError(str(error)) from error
+            branches.append(branch)
         words = TERMS.dialect.say(made[-1].choice)
         assert words is not None
         arms = tuple(
@@ -216,7 +229,7 @@ async def _joined(
 
 def _block(arm: Arm) -> str:
     """One branch in the join. A heading in its answer is set off, so that no answer can look like a further block."""
-    return f"### {arm.name} ({arm.status})\n{_BLOCK.sub(' ', arm.text)}"
+    return f"### {arm.name} ({arm.status})\n{_BLOCK.sub(_ESCAPE, readable(arm.text))}"
 
 
 def _planned(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import trio
@@ -23,22 +23,26 @@ class Item:
 
 
 class Inbox:
-    """Items in the order in which they came, and a gate."""
+    """Items in the order in which they came, and a gate. Any number of tasks may wait for it to change."""
 
     def __init__(self) -> None:
         self._items: deque[Item] = deque()
-        self._changed = trio.Event()
+        self._waiting = trio.lowlevel.ParkingLot()
         self._paused = False
 
     def post(self, item: Item) -> None:
         """Let something enter at the next boundary."""
         self._items.append(item)
-        self._changed.set()
+        self.stir()
 
     def pause(self, paused: bool) -> None:
         """Close the gate, or open it."""
         self._paused = paused
-        self._changed.set()
+        self.stir()
+
+    def stir(self) -> None:
+        """Let whoever waits look again: something changed that they wait for."""
+        self._waiting.unpark_all()
 
     def __bool__(self) -> bool:
         return bool(self._items)
@@ -51,20 +55,18 @@ class Inbox:
         while self._items:
             yield self._items.popleft()
 
-    async def filled(self) -> None:
-        """Come back when something waits to enter."""
-        while not self._items:
-            await self._change()
+    async def filled(self, *, unless: Callable[[], bool] = lambda: False) -> None:
+        """Come back when something waits to enter, or there is no reason to wait any more."""
+        await self.until(lambda: bool(self._items) or unless())
 
     async def opened(self) -> None:
         """Come back when the gate is open."""
-        while self._paused:
-            await self._change()
+        await self.until(lambda: not self._paused)
 
-    async def _change(self) -> None:
-        if self._changed.is_set():
-            self._changed = trio.Event()
-        await self._changed.wait()
+    async def until(self, holds: Callable[[], bool]) -> None:
+        """Come back when this holds. It is looked at whenever something stirs."""
+        while not holds():
+            await self._waiting.park()
 
 
 def said(text: str) -> Message:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Protocol
 
+from host.events import LoopEnded
 from host.loop.agent import Ended
+from host.models.port import Usage
 
 if TYPE_CHECKING:
     from host.loop.loop import Loop
@@ -41,3 +43,8 @@ class Arm:
     async def run(self) -> Ended:
         """Run it to its answer."""
         return await self._loop.launch.run(self._loop)
+
+    def abandon(self) -> None:
+        """Tell that it will not run."""
+        tree = self._loop.tree
+        tree.tell(LoopEnded(loop=self.id, how="cancelled", text="", turns=0, usage=Usage(), seconds=0.0, at=tree.now()))

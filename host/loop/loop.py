@@ -18,7 +18,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from difflib import get_close_matches
 
@@ -31,7 +31,7 @@ from host.conversation import Conversation, Message, Text, ToolResult
 from host.errors import HostError
 from host.events import Delivered, HandedOff, Kind, Printed, Replied, Requested, Spoke
 from host.loop.agent import Agent, Ended, NoAnswer, ToolError
-from host.loop.arguments import checked
+from host.loop.arguments import checked, short
 from host.loop.calling import PENDING, current_call, make_all
 from host.loop.code import Code, Listening, Queued, shown
 from host.loop.company import Company
@@ -76,6 +76,7 @@ class Loop:
         self.usage = Usage()
         self.turns = 0
         self.worked = False
+        self._warned = False
         self.stopped = False
         self.company: Company | None = None
         self._codes: dict[str, Code] = {}
@@ -115,13 +116,6 @@ class Loop:
         for code in self._codes.values():
             await code.aclose()
 
-    def _moves(self, move: Move) -> None:
-        call = current_call()
-        assert move.target is not None
-        assert call is not None
-        source, target = self.agent.name, move.target.name
-        self.tree.tell(HandedOff(loop=self.id, call=call, source=source, target=target, reason=move.reason))
-
     def _hand_over(self, target: Agent) -> None:
         """Control moves: the same transcript, the target's instructions and tools."""
         self._prepared = self.tree.prepared(target, self.fork_depth)
@@ -153,11 +147,12 @@ class Loop:
     @property
     def offers(self) -> tuple[Offer, ...]:
         """What is on offer now: the fixed tools first, always the same, then those that steer running tasks."""
-        offers = [*of_capabilities(self._dispatch, self._prepared.specs), *map(of_tool, self.agent.tools)]
+        own = (of_tool(tool, self._standing) for tool in self.agent.tools)
+        offers = [*of_capabilities(self._dispatch, self._prepared.specs), *own]
         if self._prepared.code is not None:
             offers.append(Offer(spec=self._prepared.code, call=self._run_code))
         self._move = Move()
-        offers += transfers(self.agent, self.tree.crew, self._move, self._moves)
+        offers += transfers(self.agent, self.tree.crew, self._move, current_call)
         if self._prepared.fork is not None:
             offers.append(self._forking(self._prepared.fork))
         if self.company is not None:
@@ -230,8 +225,13 @@ class Loop:
 
     async def _goes_on(self) -> bool:
         """Whether an answer is not the last word yet: something entered meanwhile, or tasks are still to report."""
-        if self.kind != "conversation" and self.company is not None and self.company.busy and not self.inbox:
-            await self.inbox.filled()
+        company = self.company
+        if self.kind != "conversation" and company is not None:
+            await self.inbox.filled(unless=lambda: not company.busy or company.held_up is not None)
+            if not self.inbox and company.held_up is not None and not self._warned:
+                self._warned = True  # once: a second answer is the last word
+                self.exchange.append(said(company.held_up))
+                return True
         return bool(self.inbox)
 
     async def _reply(self, offers: tuple[Offer, ...]) -> Reply:
@@ -281,8 +281,11 @@ class Loop:
         results = tuple(one.result() for one in made if one.value is not PENDING)
         if results:
             self.exchange.append(Message(role="tool", parts=results))
-        if self._move.target is not None:
-            self._hand_over(self._move.target)
+        move = self._move
+        if move.target is not None and move.call is not None:
+            source, target = self.agent.name, move.target.name
+            self._hand_over(move.target)
+            self.tree.tell(HandedOff(loop=self.id, call=move.call, source=source, target=target, reason=move.reason))
         ending = next((one for one in made if one.ends), None)
         return None if ending is None else Ended(by=ending.call.name, value=ending.value, turns=0)
 
@@ -292,6 +295,7 @@ class Loop:
         gone = self.company.gone(name) if self.company is not None else None
         if gone is not None:
             return gone
+        name = short(name)
         near = get_close_matches(name, known, n=1)
         hint = (
             f"Did you mean {near[0]!r}?" if near else f"There is: {', '.join(known)}." if known else "There are none."
@@ -334,8 +338,11 @@ class Loop:
         """Answer the calls of a last message that was given up before its results, so that the history stays whole."""
         last = self.conversation.last
         if last is not None and last.calls:
-            parts = tuple(ToolResult(call=call.id, parts=(Text(text=why),), is_error=True) for call in last.calls)
-            self.exchange.append(Message(role="tool", parts=parts))
+            company = self.company
+            given_up = [call for call in last.calls if company is None or not company.started_by(call.id)]
+            parts = tuple(ToolResult(call=call.id, parts=(Text(text=why),), is_error=True) for call in given_up)
+            if parts:
+                self.exchange.append(Message(role="tool", parts=parts))
 
     # -- its delegations
 
@@ -352,8 +359,19 @@ class Loop:
     @contextmanager
     def _around(self, delegation: Delegation | None, _path: str) -> Iterator[None]:
         id = None if delegation is None else delegation.id  # noqa: A001
-        with standing(Place(tree=self.tree, parent=self.id, depth=self.depth + 1, delegation=id)):
+        with self._standing(id):
             yield
+
+    def _standing(self, delegation: str | None = None) -> AbstractContextManager[None]:
+        """Within this, what is started is started by this loop."""
+        at = Place(
+            tree=self.tree,
+            parent=self.id,
+            depth=self.depth + 1,
+            fork_depth=self.fork_depth,
+            delegation=delegation,
+        )
+        return standing(at)
 
     def listening(self, call: str | None) -> Listening:
         """What is told and done in the course of a cell that this call of the model runs."""
@@ -379,9 +397,11 @@ class Loop:
         return self._cell(str(arguments["code"]), inherited, self.code.queue(), call)
 
     async def _cell(self, code: str, inherited: Inherited, queued: Queued, call: str | None) -> object:
-        outcome = await self.code.run(code, inherited, queued, self.listening(call))
-        if self.company is not None and not self.code.busy:
-            self.company.no_code_runs()
+        try:
+            outcome = await self.code.run(code, inherited, queued, self.listening(call))
+        finally:
+            if self.company is not None and not self.code.busy:
+                self.company.no_code_runs()
         if outcome.error is not None:
             raise ToolError(shown(outcome))
         return shown(outcome)

@@ -25,15 +25,16 @@ _GENERIC: Final = "Hand this conversation over to the agent {name}, who takes it
 
 
 class Move:
-    """The move that one reply makes, if it makes one: where to, and why."""
+    """The move that one reply makes, if it makes one: where to, by which call, and why."""
 
     def __init__(self) -> None:
         self.target: Agent | None = None
+        self.call: str | None = None
         self.reason: str | None = None
 
 
-def transfers(agent: Agent, crew: Crew, move: Move, decided: Callable[[Move], None]) -> Iterator[Offer]:
-    """The tools by which an agent hands off. What they decide is written into `move`, and told."""
+def transfers(agent: Agent, crew: Crew, move: Move, current_call: Callable[[], str | None]) -> Iterator[Offer]:
+    """The tools by which an agent hands off. What they decide is written into `move`."""
     for name in agent.handoffs:
         target = crew.agents[name]
         spec = ToolSpec(
@@ -45,20 +46,19 @@ def transfers(agent: Agent, crew: Crew, move: Move, decided: Callable[[Move], No
                 "required": [],
             },
         )
-        yield Offer(spec=spec, call=_transfer(spec, target, move, decided))
+        yield Offer(spec=spec, call=_transfer(spec, target, move, current_call))
 
 
 def _transfer(
-    spec: ToolSpec, target: Agent, move: Move, decided: Callable[[Move], None]
+    spec: ToolSpec, target: Agent, move: Move, current_call: Callable[[], str | None]
 ) -> Callable[[str], Awaitable[object]]:
     def call(text: str) -> Awaitable[object]:
         given = checked(spec.name, spec.parameters, text)
         if move.target is not None:
             raise ToolError(f"Control has gone to {move.target.name} already. One reply hands over once.")
         reason = given.get("reason")
-        move.target = target
+        move.target, move.call = target, current_call()
         move.reason = None if reason is None else str(reason)
-        decided(move)
         return ready(f"Control is with {target.name} now.")
 
     return call

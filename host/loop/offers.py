@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,11 +36,12 @@ class Offer:
     terminal: bool = False
 
 
-def of_tool(tool: Tool) -> Offer:
-    """A tool whose arguments are checked against its schema."""
+def of_tool(tool: Tool, within: Callable[[], AbstractContextManager[None]]) -> Offer:
+    """A tool whose arguments are checked against its schema, and which is run within that."""
 
     async def call(text: str) -> object:
-        return await tool.run(checked(tool.spec.name, tool.spec.parameters, text))
+        with within():
+            return await tool.run(checked(tool.spec.name, tool.spec.parameters, text))
 
     return Offer(spec=tool.spec, call=call, terminal=tool.terminal)
 

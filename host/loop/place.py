@@ -20,11 +20,14 @@ __all__ = ["Place", "place", "standing"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a loop is started: by the loop `parent`, `depth` layers below the first, in the delegation of that id."""
+    """Where a loop is started: by the loop `parent`, `depth` layers and `fork_depth` forks below the
+    first, in the delegation of that id.
+    """
 
     tree: Tree
     parent: str
     depth: int
+    fork_depth: int = 0
     delegation: str | None = None
 
 

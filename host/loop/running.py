@@ -69,6 +69,7 @@ async def run_agent(
             depth=at.depth,
             parent=at.parent,
             delegation=at.delegation,
+            fork_depth=at.fork_depth,
         )
         return await run(loop)
     tree = Tree(budget=budget, observe=observe, image=image, points=points, crew=crew, workspace=workspace)
@@ -114,7 +115,7 @@ def make(
         launch=launch,
     )
     if any(each.tasks is not None for each in (agent, *tree.crew.agents.values())):
-        loop.company = Steering(Tasks(loop))
+        loop.company = Steering(Tasks(loop), loop.conversation)
     begun = None
     if kind != "conversation":
         instructions = tree.prepared(agent, fork_depth).instructions

@@ -6,12 +6,14 @@ another, and exists only while the task does.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Final
 
 from guest_stdlib.declared import Context
 from host.capability import Capability, choice_text
 from host.context import Inherited
+from host.conversation import Conversation
 from host.errors import CapabilityError
 from host.loop.agent import ToolError
 from host.loop.arguments import checked, parsed
@@ -24,6 +26,7 @@ from host.models.port import ToolSpec
 
 __all__ = ["Steering", "starting", "steering"]
 
+_NAME: Final = re.compile(r"(?:ask|interject|pause|resume|stop)_[a-z0-9_]+__([0-9]{1,9})")
 MEANS: Final = ("ask", "interject", "pause", "resume", "stop")
 _SAID: Final[Mapping[str, tuple[str, str | None]]] = {
     "ask": ("Ask about the task {label}. A fresh look at its work answers; the task goes on undisturbed.", "question"),
@@ -37,8 +40,14 @@ _SAID: Final[Mapping[str, tuple[str, str | None]]] = {
 class Steering:
     """The tasks of a loop, as the loop and its model see them."""
 
-    def __init__(self, tasks: Tasks) -> None:
+    def __init__(self, tasks: Tasks, earlier: Conversation) -> None:
+        """`earlier` is what was said before: the tasks of that conversation are gone, and their names are not used
+        again.
+        """
         self.tasks = tasks
+        found = [_NAME.fullmatch(call.name) for message in earlier for call in message.calls]
+        self._earlier = frozenset(name[0] for name in found if name is not None)
+        tasks.earlier = max((int(name[1]) for name in found if name is not None), default=0)
 
     def fixed(self) -> Iterator[Offer]:
         """The tool that starts one."""
@@ -52,7 +61,7 @@ class Steering:
     @property
     def ever(self) -> frozenset[str]:
         """The names of all steering tools there have been."""
-        return frozenset(f"{means}_{task.label}" for task in self.tasks.all for means in MEANS)
+        return self._earlier | {f"{means}_{task.label}" for task in self.tasks.all for means in MEANS}
 
     def gone(self, tool: str) -> str | None:
         """What to say of a steering tool that is no more; None if it never was one."""
@@ -64,6 +73,18 @@ class Steering:
     def busy(self) -> bool:
         """Whether results are still to come."""
         return bool(self.tasks.running)
+
+    @property
+    def held_up(self) -> str | None:
+        """What to say where no result will come by itself, since all tasks are paused; None where one may."""
+        paused = [task.label for task in self.tasks.running if task.state == "paused"]
+        if not paused or len(paused) < len(self.tasks.running):
+            return None
+        return f"Paused, and so without a result: {', '.join(paused)}. Resume or stop them, or answer without them."
+
+    def started_by(self, call: str) -> bool:
+        """Whether a task was started by this call, so that its result is still to come."""
+        return any(task.call == call for task in self.tasks.all)
 
     def view(self) -> str:
         """What runs now, in words; "" where nothing does."""

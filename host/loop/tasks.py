@@ -52,7 +52,9 @@ class Task:
         self.call = call
         self.loop = loop
         self.state: State = "running"
-        self.awaited = False
+        self.handed_over = False  # its result went to code that awaited it
+        self.awaiting = 0  # how many wait for it at this moment
+        self._stopping = False
         self._tasks = tasks
         self._scope = trio.CancelScope()
         self._over = trio.Event()
@@ -64,14 +66,24 @@ class Task:
         return self.state in _OVER
 
     @property
+    def is_stopping(self) -> bool:
+        """Whether it was told to end, and has not yet."""
+        return self._stopping and not self.is_over
+
+    @property
     def is_cold(self) -> bool:
         """Whether it was started cold."""
         return self.loop.is_cold
 
     async def result(self) -> str:
         """Its answer, when it is there. Raises TaskFailed if it fails or is stopped."""
-        self.awaited = True
-        await self._over.wait()
+        self.awaiting += 1
+        try:
+            await self._over.wait()
+            self.handed_over = True
+        finally:
+            self.awaiting -= 1
+            self._tasks.tell_unclaimed()  # whoever gave up waiting does not get it
         if self.state != "finished":
             raise TaskFailed(self._answer)
         return self._answer
@@ -104,11 +116,11 @@ class Task:
     def stop(self) -> None:
         """End it now."""
         self._steered("stop")
-        self.loop.stopped = True
+        self._stopping = self.loop.stopped = True
         self._scope.cancel()
 
     def _steered(self, means: Steering, text: str = "") -> None:
-        if self.is_over:
+        if self.is_over or self._stopping:
             raise TaskEnded(self._tasks.over(self))
         self.loop.tree.tell(Steered(task=self.label, loop=self.loop.id, means=means, text=text))
 
@@ -116,22 +128,24 @@ class Task:
         if state != self.state:
             self.state = state
             self.loop.tree.tell(TaskChanged(task=self.label, loop=self.loop.id, state=state))
+            self._tasks.loop.inbox.stir()
 
     async def run(self, run: Callable[[Loop], Awaitable[Ended]]) -> None:
         """Be at work until it ends in one way. Only the nursery of its caller's loop calls this."""
         self.loop.tree.tell(TaskChanged(task=self.label, loop=self.loop.id, state="running"))
         how: State = "stopped"
         self._answer = "It was stopped before it came to a result."
-        with self._scope:
-            try:
-                ended = await run(self.loop)
-            except Exception as error:
-                how, self._answer = "failed", f"{type(error).__name__}: {error}"
-            else:
-                how, self._answer = "finished", rendered(ended.value)
-        self._become(how)
-        self._over.set()
-        if self._scope.cancelled_caught or how != "stopped":
+        try:
+            with self._scope:
+                try:
+                    ended = await run(self.loop)
+                except Exception as error:
+                    how, self._answer = "failed", f"{type(error).__name__}: {error}"
+                else:
+                    how, self._answer = "finished", rendered(ended.value)
+        finally:  # also where it ends with the loop that started it
+            self._become(how)
+            self._over.set()
             self._tasks.ended(self, self._report(how))
 
     def _report(self, how: State) -> str:
@@ -140,9 +154,10 @@ class Task:
         note = " It answered without using any of its tools." if idle else ""
         if how == "finished" and not self._answer.strip():
             note = " It ended without doing any work: its answer is empty."
-        return (
-            f"The task {self.label} has {'been stopped' if how == 'stopped' else how}.{note}\n\n{self._answer}".strip()
-        )
+        ended = "been stopped" if how == "stopped" else how
+        # One that code started is told in a user's message, where nothing that it says may pass for the person's words.
+        answer = self._answer if self.call is not None else "\n".join(f"> {line}" for line in self._answer.splitlines())
+        return f"The task {self.label} has {ended}.{note}\n\n{answer}".strip()
 
 
 class Tasks:
@@ -152,6 +167,7 @@ class Tasks:
         self.loop = loop
         self.all: list[Task] = []
         self.nursery: trio.Nursery | None = None
+        self.earlier = 0  # the highest number that a task of an earlier conversation had
         self._unclaimed: list[tuple[Task, str]] = []
 
     @property
@@ -194,9 +210,10 @@ class Tasks:
             parent=self.loop.id,
             delegation=delegation,
             upstream=(lambda: self.loop.snapshot(None)) if self.loop.agent.follow else None,
+            fork_depth=self.loop.fork_depth,
         )
         loop.code.state = state
-        task = Task(self, loop, request=request, number=len(self.all) + 1, call=call)
+        task = Task(self, loop, request=request, number=self.earlier + len(self.all) + 1, call=call)
         self.all.append(task)
         self.nursery.start_soon(task.run, self.loop.launch.run)
         return task
@@ -237,6 +254,7 @@ class Tasks:
             depth=self.loop.depth + 1,
             parent=self.loop.id,
             rendering="quoted",
+            fork_depth=self.loop.fork_depth,
         )
         ended = await self.loop.launch.run(loop)
         return rendered(ended.value)
@@ -250,21 +268,28 @@ class Tasks:
             self.loop.inbox.post(Item(message=Message(role="tool", parts=(part,))))
         else:
             self._unclaimed.append((task, report))
-            if not self.loop.code.busy:
-                self.tell_unclaimed()
+            self.tell_unclaimed()
 
     def tell_unclaimed(self) -> None:
-        """Bring home the results of tasks that code started and did not await."""
-        for task, report in self._unclaimed:
-            if not task.awaited:
-                self.loop.inbox.post(Item(message=said(f"[{report}]")))
-        self._unclaimed.clear()
+        """Bring home the results of tasks that were not started by a call of the model, and that nobody awaited. While
+        code runs, or somebody waits for one, it may still be awaited.
+        """
+        if self.loop.code.busy:
+            return
+        unclaimed, self._unclaimed = self._unclaimed, []
+        for task, report in unclaimed:
+            if task.awaiting:
+                self._unclaimed.append((task, report))
+            elif not task.handed_over:
+                self.loop.inbox.post(Item(message=said(f"[notice] {report}")))
 
     def over(self, task: Task) -> str:
         """What to say to someone who steers a task that is over."""
-        others = ", ".join(other.label for other in self.running) or "nothing"
-        how = {"finished": "has finished", "failed": "has failed"}.get(task.state, "was stopped")
-        return f"The task {task.label} {how}, so it cannot be steered. Still running: {others}."
+        others = ", ".join(other.label for other in self.running if not other.is_stopping) or "nothing"
+        if not task.is_over and not task.is_stopping:
+            return f"The task {task.label} runs, and its tools are there from your next reply on."
+        how = {"finished": "has finished", "failed": "has failed", "stopped": "was stopped"}.get(task.state)
+        return f"The task {task.label} {how or 'is being stopped'}, so it cannot be steered. Still running: {others}."
 
 
 def _slug(request: str) -> str:

@@ -49,7 +49,7 @@ class Above(io.TextIOBase):
                 if self._app.is_running:
                     self._app.renderer.erase()
                 self.drain()
-                # Erasing forgets where the cursor is, and what stands below the prompt is not drawn until that is known.
+                # Erasing forgets where the cursor is, and nothing is drawn below the prompt until that is known.
                 self._app.renderer.request_absolute_cursor_position()
                 self._app.invalidate()
 
