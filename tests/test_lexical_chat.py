@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from host.conversation import Message, Text, ToolCall, ToolResult
+from host.context import Inherited, read_section, render
+from host.conversation import Conversation, Message, Text, ToolCall, ToolResult
 from host.models.lexical import Lexical
+from host.models.lexical.restated import without_questions
 from host.models.port import Delta, Request
 from tests.lexical_chat import CREW, TEXT, TOOLS, VAULT, Chat, Failed, knowing, running, tool, torn
 
@@ -311,3 +313,14 @@ async def test_courtesy_is_looked_up_nowhere(said: str) -> None:
     chat = Chat(knowing)
     assert (await chat.say(said)).startswith("I am no language model")
     assert chat.calls == []
+
+
+async def test_what_was_only_asked_is_no_evidence() -> None:
+    """A question that lists who may be meant decides nothing, and least of all for the one that it names last."""
+    asked = Conversation.of("Which pager?").assistant("Which one is meant?\n1. Nils Aho (North)\n2. Otto Aho (South)")
+    section = read_section(render(Inherited.of(asked.user("Something else."))))
+    chosen = read_section(render(Inherited.of(asked.user("1"))))
+    assert section is not None
+    assert chosen is not None
+    assert [entry.text for entry in without_questions(section.entries)] == ["Which pager?", "Something else."]
+    assert [entry.text for entry in without_questions(chosen.entries)] == ["Which pager?", "Nils Aho (North)", "1"]

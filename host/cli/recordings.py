@@ -48,7 +48,7 @@ def record_options[F: Callable[..., Any]](command: F) -> F:
         "--record",
         metavar="FILE",
         type=click.Path(path_type=Path, dir_okay=False),
-        help="Where the record of the run is written, for inspect, lint and rerun (by default in the state folder).",
+        help="Where the record is written, for inspect, lint, report, and of a chat for rerun (default: state folder).",
     )
     return record(click.option("--no-record", is_flag=True, help="Keep no record of the run.")(command))
 

@@ -53,6 +53,9 @@ def rerun(run: str | None, at: str | None, context: str | None, outbox: Path | N
     place = find_run(run)
     with clear_errors(about=place):
         record = Record.load(place)
+    began = next((event for event in record if isinstance(event, RunBegan)), None)
+    if began is None or began.command != "chat":
+        raise BadInput(f"{place.name} is no record of a chat, and only those can be put up again.")
     calls = [event for event in record if isinstance(event, Delegated)]
     if not calls:
         raise BadInput(f"{place.name} has no delegating call: there is nothing to repeat.")
@@ -61,7 +64,7 @@ def rerun(run: str | None, at: str | None, context: str | None, outbox: Path | N
         return
     chosen = _chosen(calls, at)
     other = context or ("cold" if chosen.context == "fork" else "fork")
-    _show(_again(place, record.events, chosen, _CHOICES[other], outbox))
+    _show(_again(place, began, record.events, chosen, _CHOICES[other], outbox))
 
 
 def _list(events: Sequence[Event], calls: Sequence[Delegated]) -> None:
@@ -90,12 +93,13 @@ def _chosen(calls: Sequence[Delegated], at: str) -> Delegated:
 
 
 def _again(
-    place: Path, events: Sequence[Event], chosen: Delegated, context: ContextChoice, outbox: Path | None
+    place: Path,
+    began: RunBegan,
+    events: Sequence[Event],
+    chosen: Delegated,
+    context: ContextChoice,
+    outbox: Path | None,
 ) -> Rerun:
-    began = next((event for event in events if isinstance(event, RunBegan)), None)
-    if began is None or began.command != "chat":
-        raise BadInput(f"{place.name} does not say how its run was begun, so it cannot be put up again.")
-
     async def main() -> Rerun:
         with tempfile.TemporaryDirectory(prefix="branchpoint-rerun-") as folder:
             setting = Setting.read(dict(began.options)).elsewhere(outbox or Path(folder) / "outbox")
@@ -105,7 +109,7 @@ def _again(
                     point = point_of(
                         events, chosen.id, grounds, state=lambda name: (states_of(place) / Path(name).name).read_bytes()
                     )
-                    return await point.rerun(context=context)
+                    return await point.rerun(context=choice)
                 except (HostError, OSError) as error:
                     raise BadInput(f"this call cannot be repeated: {error}.") from error
 

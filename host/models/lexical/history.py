@@ -33,7 +33,7 @@ from host.models.lexical.language import (
     stem,
     terms,
 )
-from host.models.lexical.restated import without_restatements
+from host.models.lexical.restated import without_questions, without_restatements
 from host.spelling import fold
 
 __all__ = ["Clause", "History", "Place", "Saying"]
@@ -88,7 +88,7 @@ class History:
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         """The history of these entries, but for what only states the request once more."""
-        every, entries = entries, without_restatements(entries)
+        every, entries = entries, without_questions(without_restatements(entries))
         self.sayings: list[Saying] = []
         self.clauses: list[Clause] = []
         self.sentences: list[range] = []

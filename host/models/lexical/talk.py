@@ -363,7 +363,8 @@ def _says_everything(text: str, ask: Ask) -> bool:
     if any(word in POSSESSIVE or word in POINTING_ALONE for word in terms(text)):
         return False
     telling = content_words(text)
-    names = [word[:1].isupper() and word in telling for word in map(bare_word, words(text))]
+    # How a sentence begins says nothing: its first word is written large whatever it is.
+    names = [at > 0 and word[:1].isupper() and word in telling for at, word in enumerate(map(bare_word, words(text)))]
     named = any(one and two for one, two in pairwise(names))
     kind = any(ask.words.get(stem(word)) == 1.0 for word in terms(text))
     return named and kind
