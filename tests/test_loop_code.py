@@ -136,7 +136,9 @@ async def test_the_result_of_a_task_that_code_did_not_await_comes_as_a_notice(im
     async with talking(desk, image=image) as run:
         await run.say("How many files?")
         await run.dialogue.settled()
-    assert "[notice] The task count__1 has finished.\n\n> three" in "\n".join(map(spoken, actor.of("desk")[-1].messages))
+    assert "[notice] The task count__1 has finished.\n\n> three" in "\n".join(
+        map(spoken, actor.of("desk")[-1].messages)
+    )
     assert actor.of("worker")[0].system == "You are the worker."
 
 

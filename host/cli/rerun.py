@@ -97,7 +97,7 @@ def _again(
     began: RunBegan,
     events: Sequence[Event],
     chosen: Delegated,
-    context: ContextChoice,
+    choice: ContextChoice,
     outbox: Path | None,
 ) -> Rerun:
     async def main() -> Rerun:
