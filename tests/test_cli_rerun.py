@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from host.samples import SAMPLES
 from sandbox.image import Image
 from tests.cli_command import Command
 
@@ -64,3 +65,16 @@ class TestRerun:
         result = recorded("rerun", *arguments)
         assert result.exit_code == 2
         assert told in result.stderr
+
+    def test_r95_a_script_goes_on_from_the_interpreter_that_waited_on_the_call(self, command: Command) -> None:
+        """With the names that it had: in the middle of the cell."""
+        sample = SAMPLES["board"]
+        source = "seen = ['before']\nwho = await contacts.ask(\"Sarah's address\")\nprint(seen, who.email)"
+        options: list[str | Path] = ["--contacts", sample.contacts, "--thread", sample.thread, "--record", "run.jsonl"]
+        assert command("run", command.write("script.py", source), *options).exit_code == 0
+        cold = command("rerun", "run.jsonl", "--at", "1")
+        assert (cold.exit_code, cold.stderr) == (0, "")
+        assert "as it was: fork" in cold.stdout
+        assert "NeedsClarification" in cold.stdout
+        fork = command("rerun", "run.jsonl", "--at", "1", "--context", "fork").stdout
+        assert fork.count("['before']") == 2

@@ -22,6 +22,7 @@ import platformdirs
 from host.cli.inputs import BadInput
 from host.events import Event, Observe, RunBegan, StateKept
 from host.loop import BranchPoint, BranchPoints
+from host.loop.script import Keep
 
 __all__ = ["MOST_STATES", "Kept", "find_run", "record_options", "recording", "runs_folder", "states_of"]
 
@@ -31,10 +32,11 @@ _ENDING: Final = ".jsonl"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """A record under way: give `observe` and `points` to what runs."""
+    """A record under way: give `observe` and `points` to loops that run, `observe` and `keep` to a script."""
 
     observe: Observe
     points: BranchPoints | None
+    keep: Keep | None = None
 
 
 def runs_folder() -> Path:
@@ -48,7 +50,7 @@ def record_options[F: Callable[..., Any]](command: F) -> F:
         "--record",
         metavar="FILE",
         type=click.Path(path_type=Path, dir_okay=False),
-        help="Where the record is written, for inspect, lint, report, and of a chat for rerun (default: state folder).",
+        help="Where the record is written, for inspect, lint, report and rerun (by default in the state folder).",
     )
     return record(click.option("--no-record", is_flag=True, help="Keep no record of the run.")(command))
 
@@ -73,7 +75,7 @@ def recording(
     began = RunBegan(command=command, options=given, version=version("branchpoint"))
     written = _Written(lambda: file or _new_place(command), began)
     try:
-        yield Kept(observe=written, points=BranchPoints(written.keep))
+        yield Kept(observe=written, points=BranchPoints(written.keep_point), keep=written.keep)
     finally:
         if (trouble := written.close()) is not None and file is not None:
             click.echo(f"branchpoint: the record is not complete: {trouble}", err=True)
@@ -107,19 +109,24 @@ class _Written:
             return
         self._record(self._began)
 
-    def keep(self, point: BranchPoint) -> None:
-        """Keep the interpreter that waits at a branch point, beside the record."""
-        if point.state is None or point.number is None or self._place is None or self._states >= MOST_STATES:
+    def keep_point(self, point: BranchPoint) -> None:
+        """Keep the interpreter that waits at a branch point."""
+        if point.state is not None and point.number is not None:
+            self.keep(point.delegated.id, point.number, point.state)
+
+    def keep(self, delegation: str, number: int, state: bytes) -> None:
+        """Keep an interpreter that waits on a delegating call, beside the record."""
+        if self._place is None or self._states >= MOST_STATES:
             return
         self._states += 1
-        folder, name = states_of(self._place), f"{point.delegated.id}.session"
+        folder, name = states_of(self._place), f"{delegation}.session"
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
-            (folder / name).write_bytes(point.state)
+            (folder / name).write_bytes(state)
         except OSError as error:
             self._trouble = error  # the run goes on; it just cannot be repeated from here
             return
-        self(StateKept(delegation=point.delegated.id, number=point.number, file=name))
+        self(StateKept(delegation=delegation, number=number, file=name))
 
     def close(self) -> Exception | None:
         """Close the file. What went wrong on the way, if anything did."""

@@ -1,11 +1,12 @@
-"""`branchpoint rerun`: a recorded conversation repeated from one of its branch points with the other choice."""
+"""`branchpoint rerun`: a recorded run repeated from one of its branch points with the other choice."""
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 import click
 from rich.console import Console
@@ -14,15 +15,20 @@ from rich.table import Table
 from rich.text import Text
 
 from host.cli.chatting.setting import Setting
-from host.cli.inputs import BadInput, clear_errors
+from host.cli.inputs import BadInput, clear_errors, opened
 from host.cli.recordings import find_run, states_of
 from host.cli.running import run_to_end
 from host.context import COLD, COMPACT, FORK, ContextChoice
 from host.errors import HostError
-from host.events import Delegated, Event, LoopBegan, RunBegan
+from host.events import Delegated, Event, LoopBegan, Replied, RunBegan, StateKept
+from host.loop.code import shown
 from host.loop.recorded import point_of
-from host.loop.rerun import Grounds, Rerun, Side
+from host.loop.rerun import Grounds, Rerun, Side, rest, side
+from host.loop.script import ScriptRun
+from host.loop.tree import Tree
+from host.opening import open_host
 from host.record import Record
+from sandbox import SandboxError
 
 __all__ = ["rerun"]
 
@@ -40,8 +46,8 @@ _CHOICES: Final = {"fork": FORK, "compact": COMPACT, "cold": COLD}
     help="Where mail goes that the repeated run sends (by default nowhere that stays).",
 )
 def rerun(run: str | None, at: str | None, context: str | None, outbox: Path | None) -> None:
-    """Make one delegating call of a recorded conversation again with the other choice of context, go on from there, and
-    compare: answers, tokens, time.
+    """Make one delegating call of a recorded run again with the other choice of context, go on from there, and compare:
+    answers, tokens, time.
 
     RUN is a record's file, its name, or "last". Without --at the calls that can be repeated are listed.
 
@@ -54,8 +60,8 @@ def rerun(run: str | None, at: str | None, context: str | None, outbox: Path | N
     with clear_errors(about=place):
         record = Record.load(place)
     began = next((event for event in record if isinstance(event, RunBegan)), None)
-    if began is None or began.command != "chat":
-        raise BadInput(f"{place.name} is no record of a chat, and only those can be put up again.")
+    if began is None:
+        raise BadInput(f"{place.name} does not say how its run was begun, so it cannot be put up again.")
     calls = [event for event in record if isinstance(event, Delegated)]
     if not calls:
         raise BadInput(f"{place.name} has no delegating call: there is nothing to repeat.")
@@ -64,7 +70,8 @@ def rerun(run: str | None, at: str | None, context: str | None, outbox: Path | N
         return
     chosen = _chosen(calls, at)
     other = context or ("cold" if chosen.context == "fork" else "fork")
-    _show(_again(place, began, record.events, chosen, _CHOICES[other], outbox))
+    wanted = _Wanted(place=place, began=began, events=record.events, chosen=chosen, choice=_CHOICES[other])
+    _show(_again(wanted, outbox))
 
 
 def _list(events: Sequence[Event], calls: Sequence[Delegated]) -> None:
@@ -92,28 +99,66 @@ def _chosen(calls: Sequence[Delegated], at: str) -> Delegated:
     return found[0]
 
 
-def _again(
-    place: Path,
-    began: RunBegan,
-    events: Sequence[Event],
-    chosen: Delegated,
-    choice: ContextChoice,
-    outbox: Path | None,
-) -> Rerun:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wanted:
+    """What is to be repeated: the call `chosen` of the record at `place`, with another choice."""
+
+    place: Path
+    began: RunBegan
+    events: Sequence[Event]
+    chosen: Delegated
+    choice: ContextChoice
+
+    def state(self, name: str) -> bytes:
+        """A kept interpreter."""
+        return (states_of(self.place) / Path(name).name).read_bytes()
+
+
+def _again(wanted: _Wanted, outbox: Path | None) -> Rerun:
+    again = _chat_again if wanted.began.command == "chat" else _script_again
+
     async def main() -> Rerun:
         with tempfile.TemporaryDirectory(prefix="branchpoint-rerun-") as folder:
-            setting = Setting.read(dict(began.options)).elsewhere(outbox or Path(folder) / "outbox")
-            async with setting.staff(setting.model()) as staff:
-                grounds = Grounds(budget=staff.budget, crew=staff.crew, image=setting.image, workspace=staff.workspace)
-                try:
-                    point = point_of(
-                        events, chosen.id, grounds, state=lambda name: (states_of(place) / Path(name).name).read_bytes()
-                    )
-                    return await point.rerun(context=choice)
-                except (HostError, OSError) as error:
-                    raise BadInput(f"this call cannot be repeated: {error}.") from error
+            try:
+                return await again(wanted, outbox or Path(folder) / "outbox")
+            except (HostError, SandboxError, OSError) as error:
+                raise BadInput(f"this call cannot be repeated: {error}.") from error
 
     return run_to_end(main)
+
+
+async def _chat_again(wanted: _Wanted, outbox: Path) -> Rerun:
+    setting = Setting.read(dict(wanted.began.options)).elsewhere(outbox)
+    async with setting.staff(setting.model()) as staff:
+        grounds = Grounds(budget=staff.budget, crew=staff.crew, image=setting.image, workspace=staff.workspace)
+        point = point_of(wanted.events, wanted.chosen.id, grounds, state=wanted.state)
+        return await point.rerun(context=wanted.choice)
+
+
+async def _script_again(wanted: _Wanted, outbox: Path) -> Rerun:
+    """A script goes on from the interpreter that waited on the call."""
+    events, chosen = wanted.events, wanted.chosen
+    kept = next((event for event in events if isinstance(event, StateKept) and event.delegation == chosen.id), None)
+    if kept is None:
+        raise HostError("the run did not keep its interpreter at this call")
+    original = rest(events[events.index(chosen) :], chosen)
+    setting = Setting.read(dict(wanted.began.options)).elsewhere(outbox)
+    policy: Literal["open", "restricted"] = (
+        "restricted" if dict(wanted.began.options).get("policy") == "restricted" else "open"
+    )
+    told: list[Event] = []
+    async with (
+        opened(setting.places) as capabilities,
+        open_host(capabilities=capabilities, image=setting.image, policy=policy) as host,
+        host.resume(wanted.state(kept.file), choices={kept.number: wanted.choice}) as session,
+    ):
+        tree = Tree(observe=told.append)
+        script = ScriptRun(wanted.began.command, "", tree)
+        outcome = await session.finish(record=script.record, around=script.around)
+        script.ended(outcome)
+    replies = [event for event in told if isinstance(event, Replied)]
+    repeated = side(str(wanted.choice), shown(outcome), replies, tree.now())
+    return Rerun(original=original, repeated=repeated, events=tuple(told))
 
 
 def _show(again: Rerun) -> None:
@@ -122,25 +167,25 @@ def _show(again: Rerun) -> None:
     for name in ("", "context", "requests", "tokens in", "from a cache", "tokens out", "seconds"):
         table.add_column(name, justify="left" if name in ("", "context") else "right")
     sides = (("as it was", again.original), ("this time", again.repeated))
-    for name, side in sides:
-        table.add_row(*_row(name, side))
+    for name, one in sides:
+        table.add_row(*_row(name, one))
     console.print(table)
     answers = Table.grid(expand=True, padding=(0, 1))
     for _ in sides:
         answers.add_column(ratio=1, overflow="fold")
-    answers.add_row(*[Panel(Text(side.answer), title=f"{name}: {side.context}") for name, side in sides])
+    answers.add_row(*[Panel(Text(one.answer), title=f"{name}: {one.context}") for name, one in sides])
     console.print(answers)
 
 
-def _row(name: str, side: Side) -> tuple[str, ...]:
-    usage = side.usage
+def _row(name: str, one: Side) -> tuple[str, ...]:
+    usage = one.usage
     cached = "unknown" if usage.cached is None else f"{usage.cached:,}"
     return (
         name,
-        side.context,
-        str(side.requests),
+        one.context,
+        str(one.requests),
         f"{usage.input:,}",
         cached,
         f"{usage.output:,}",
-        f"{side.seconds:.1f}",
+        f"{one.seconds:.1f}",
     )

@@ -136,11 +136,13 @@ def run(
                     async with host.session(inherited=inherited, seed=seed, held=held, rollback=False) as session:
                         note: dict[str, object] = {"name": script.name, "places": places.to_plain()}
                         codes.append(
-                            await play(session, script, json=json_, suspension=suspension, note=note, tree=tree)
+                            await play(
+                                session, script, json=json_, suspension=suspension, note=note, tree=tree, keep=kept.keep
+                            )
                         )
         return max(codes)
 
-    given = {"code": " ".join(code), **places.to_plain(), "thread": thread, "context": context}
+    given = {"code": " ".join(code), **places.to_plain(), "image": image_name, "thread": thread, "policy": policy}
     with recording("run", given, file=record, wanted=not no_record) as kept:
         ended = run_to_end(lambda: main(kept))
     sys.exit(ended)

@@ -15,7 +15,7 @@ from host.capability import Capability, declared
 from host.cli.inputs import BadInput, Script, clear_errors
 from host.cli.report import OK, as_json, exit_code, print_notices, print_outcome, print_rest
 from host.cli.screen import Screen
-from host.loop.script import ScriptRun
+from host.loop.script import Keep, ScriptRun
 from host.loop.tree import Tree
 from host.session import HostSession
 from sandbox import Outcome
@@ -104,11 +104,12 @@ async def play(
     note: dict[str, object],
     resting: Resting | None = None,
     tree: Tree | None = None,
+    keep: Keep | None = None,
 ) -> int:
     """Run a script in a session (or go on with the one that rests), report it, and return the exit code.
 
-    What its calls start is told to `tree`. Ctrl-C is a cancellation here: the code may clean up for as long as its
-    grace lasts, and KeyboardInterrupt follows.
+    What its calls start is told to `tree`, and `keep` is given the interpreters that wait on them. Ctrl-C is a
+    cancellation here: the code may clean up for as long as its grace lasts, and KeyboardInterrupt follows.
     """
     screen = Screen()
     for stream, text in resting.output if resting else ():  # it was shown before the session slept
@@ -131,9 +132,14 @@ async def play(
         if resting:
             ended.append(await session.finish(on_output=listening))
         else:
-            told = ScriptRun(script.name, script.source, tree or Tree())
+            told = ScriptRun(script.name, script.source, tree or Tree(), keep=keep)
             outcome = await session.run(
-                script.source, name=script.shown, on_output=listening, record=told.record, around=told.around
+                script.source,
+                name=script.shown,
+                on_output=listening,
+                record=told.record,
+                around=told.around,
+                before=told.before(session),
             )
             told.ended(outcome)
             ended.append(outcome)

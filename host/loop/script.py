@@ -5,29 +5,38 @@ So a record of `branchpoint run` reads like any other: who asked whom, forked or
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 import trio
 
 from host.capability import Delegation
+from host.capability._dispatch import Before
 from host.events import Event, LoopBegan, LoopEnded, Printed
 from host.loop.code import shown
 from host.loop.place import Place, standing
 from host.loop.telling import told
 from host.loop.tree import Tree
 from host.models.port import Usage
-from sandbox import Outcome
+from host.session import HostSession
+from sandbox import Outcome, SessionBusy
 
-__all__ = ["ScriptRun"]
+__all__ = ["Keep", "ScriptRun"]
+
+type Keep = Callable[[str, int, bytes], None]
 
 
 class ScriptRun:
-    """One script under way. `record`, `around` and `printed` are for `HostSession.run`; `ended` is told its outcome."""
+    """One script under way. `record`, `around` and `printed` are for `HostSession.run`; `ended` is told its outcome.
 
-    def __init__(self, name: str, source: str, tree: Tree) -> None:
+    `keep` is given the interpreter that waits on a delegating call, put to sleep: the delegation's id, the number of
+    the call in the session, and the session. `before` does that.
+    """
+
+    def __init__(self, name: str, source: str, tree: Tree, *, keep: Keep | None = None) -> None:
         self.loop = tree.next_loop()
         self._tree = tree
+        self._keep = keep
         self._began = trio.current_time()
         self._untold: LoopBegan | None = LoopBegan(
             loop=self.loop, agent=name, model="", kind="call", depth=0, request=source, at=tree.now()
@@ -50,6 +59,18 @@ class ScriptRun:
         made = None if delegation is None else delegation.id
         with standing(Place(tree=self._tree, parent=self.loop, depth=1, delegation=made)):
             yield
+
+    def before(self, session: HostSession) -> Before:
+        """What is done before each delegating call of a cell of this session."""
+
+        async def keep(delegation: Delegation) -> None:
+            if self._keep is None or delegation.call is None:
+                return
+            with suppress(SessionBusy):  # a blocking call holds a native stack, which cannot be put to sleep
+                copy = await session.fork()
+                self._keep(delegation.id, delegation.call, await copy.suspend())
+
+        return keep
 
     def printed(self, stream: str, text: str) -> None:
         """The script printed something."""
