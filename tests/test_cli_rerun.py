@@ -71,10 +71,12 @@ class TestRerun:
         sample = SAMPLES["board"]
         source = "seen = ['before']\nwho = await contacts.ask(\"Sarah's address\")\nprint(seen, who.email)"
         options: list[str | Path] = ["--contacts", sample.contacts, "--thread", sample.thread, "--record", "run.jsonl"]
-        assert command("run", command.write("script.py", source), *options).exit_code == 0
+        assert command("run", "--keep-states", command.write("script.py", source), *options).exit_code == 0
         cold = command("rerun", "run.jsonl", "--at", "1")
         assert (cold.exit_code, cold.stderr) == (0, "")
         assert "as it was: fork" in cold.stdout
         assert "NeedsClarification" in cold.stdout
         fork = command("rerun", "run.jsonl", "--at", "1", "--context", "fork").stdout
         assert fork.count("['before']") == 2
+        assert command("run", "script.py", *options[:-1], "again.jsonl").exit_code == 0
+        assert "`run --keep-states` does" in command("rerun", "again.jsonl", "--at", "1").stderr

@@ -140,7 +140,7 @@ async def _script_again(wanted: _Wanted, outbox: Path) -> Rerun:
     events, chosen = wanted.events, wanted.chosen
     kept = next((event for event in events if isinstance(event, StateKept) and event.delegation == chosen.id), None)
     if kept is None:
-        raise HostError("the run did not keep its interpreter at this call")
+        raise HostError("the run did not keep its interpreter at this call: `run --keep-states` does")
     original = rest(events[events.index(chosen) :], chosen)
     setting = Setting.read(dict(wanted.began.options)).elsewhere(outbox)
     policy: Literal["open", "restricted"] = (

@@ -80,6 +80,11 @@ __all__ = ["run"]
     "contacts.ask); `branchpoint resume FILE` goes on.",
 )
 @record_options
+@click.option(
+    "--keep-states",
+    is_flag=True,
+    help="Keep the interpreter at each delegating call, some milliseconds each, so that rerun can go on from there.",
+)
 @click.option("--json", "json_", is_flag=True, help="Print one JSON object for each file instead of its output.")
 def run(
     code: tuple[str, ...],
@@ -97,6 +102,7 @@ def run(
     suspend_on: tuple[str, str] | None,
     record: Path | None,
     no_record: bool,
+    keep_states: bool,
     json_: bool,
 ) -> None:
     """Run each CODE.py in a fresh sandbox; `-` reads standard input.
@@ -137,7 +143,13 @@ def run(
                         note: dict[str, object] = {"name": script.name, "places": places.to_plain()}
                         codes.append(
                             await play(
-                                session, script, json=json_, suspension=suspension, note=note, tree=tree, keep=kept.keep
+                                session,
+                                script,
+                                json=json_,
+                                suspension=suspension,
+                                note=note,
+                                tree=tree,
+                                keep=kept.keep if keep_states else None,
                             )
                         )
         return max(codes)

@@ -60,17 +60,19 @@ class ScriptRun:
         with standing(Place(tree=self._tree, parent=self.loop, depth=1, delegation=made)):
             yield
 
-    def before(self, session: HostSession) -> Before:
-        """What is done before each delegating call of a cell of this session."""
+    def before(self, session: HostSession) -> Before | None:
+        """What is done before each delegating call of a cell of this session; None where nothing is kept."""
+        keep = self._keep
+        if keep is None:
+            return None
 
-        async def keep(delegation: Delegation) -> None:
-            if self._keep is None or delegation.call is None:
-                return
-            with suppress(SessionBusy):  # a blocking call holds a native stack, which cannot be put to sleep
-                copy = await session.fork()
-                self._keep(delegation.id, delegation.call, await copy.suspend())
+        async def kept(delegation: Delegation) -> None:
+            if delegation.call is not None:
+                with suppress(SessionBusy):  # a blocking call holds a native stack, which cannot be put to sleep
+                    copy = await session.fork()
+                    keep(delegation.id, delegation.call, await copy.suspend())
 
-        return keep
+        return kept
 
     def printed(self, stream: str, text: str) -> None:
         """The script printed something."""
